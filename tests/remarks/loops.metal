@@ -14,7 +14,7 @@ kernel void loops(device const float* x [[buffer(0)]],
     for (uint k = 0; k < 4; k++) { //~ loop-unrolled (trips: 4)
         sum *= x[k + 8]; //~ load-uniform
     }
-    for (uint k = i; k < count; k += 64) { //~ loop-not-unrolled (reason: the trip count is not constant) //~ checks-hoisted //~ loop-masked (cause: comparison of thread positions, cause_line: 17, unmasked_copy: yes) //~ branch-divergent (cause: comparison of thread positions, cause_line: 17)
+    for (uint k = i; k < count; k += 64) { //~ loop-not-unrolled (reason: the trip count is not constant) //~ loop-masked (cause: comparison of thread positions, cause_line: 17, unmasked_copy: yes) //~ branch-divergent (cause: comparison of thread positions, cause_line: 17)
         sum += x[k]; //~ load-contiguous
     }
     while (sum < y[i]) { //~ loop-not-unrolled (reason: the trip count is not constant) //~ loop-masked (cause: variable `sum`, cause_line: 20, unmasked_copy: no) //~ branch-divergent (cause: variable `sum`, cause_line: 20) //~ load-contiguous

@@ -115,10 +115,6 @@ fn list(steps: &[Step], depth: usize, text: &mut String) {
                 list(then, depth + 1, text);
                 line
             }
-            Step::FirstOf(passes) => {
-                let names: Vec<String> = passes.iter().map(|pass| format!("`{}`", pass.name)).collect();
-                writeln!(text, "{indent}{number}. the first that changes something of {}", names.join(", "))
-            }
             Step::Fixpoint(passes, last, rounds) => {
                 let names: Vec<String> = passes.iter().map(|pass| format!("`{}`", pass.name)).collect();
                 let (names, last) = (names.join(", "), last.name);

@@ -155,7 +155,6 @@ impl MemoryObjects {
                 changed |= self.add_contents(function, *dst, copied) | self.store_through(*dst);
             }
             Op::Store { ptr, .. }
-            | Op::MemConvert { dst: ptr, .. }
             | Op::MemZero { dst: ptr, .. }
             | Op::AtomicStore(ptr, _)
             | Op::AtomicRmw(_, ptr, _)

@@ -281,12 +281,6 @@ impl<'a> Dependence<'a> {
                 }
                 false
             }
-            Op::MemConvert { dst, src, .. } => {
-                if depends || is_dependent || self.is_memory_dependent(*src, u64::MAX) {
-                    self.mark_memory(*dst, u64::MAX);
-                }
-                false
-            }
             Op::Compare(CmpOp::Eq | CmpOp::Ne, a, b) => match self.exchange_compared(*a, *b) {
                 Some(exchange) => self.locks.contains(&exchange),
                 None => depends,

@@ -110,10 +110,6 @@ impl Finder<'_> {
                 add(Operation::Load, *src, *size);
                 add(Operation::Store, *dst, *size);
             }
-            Op::MemConvert { dst, src, from, to, count } => {
-                add(Operation::Load, *src, u64::from(from.size()) * u64::from(*count));
-                add(Operation::Store, *dst, u64::from(to.size()) * u64::from(*count));
-            }
             Op::MemZero { dst, size, .. } => add(Operation::Store, *dst, *size),
             Op::AtomicLoad(ptr) => add(Operation::Atomic, *ptr, size(data.result)),
             Op::AtomicStore(ptr, value) | Op::AtomicRmw(_, ptr, value) | Op::AtomicCas(ptr, value, _) => {

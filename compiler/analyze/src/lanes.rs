@@ -85,7 +85,7 @@ impl<'f> Lanes<'f> {
         let data = self.function.inst(place.inst);
         match &data.op {
             Op::Store { ptr, value, .. } => return self.store(place, *ptr, Some(*value)),
-            Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } => return self.store(place, *dst, None),
+            Op::MemCopy { dst, .. } => return self.store(place, *dst, None),
             Op::MemZero { dst, .. } => return self.store_shape(place, *dst, Shape::constant(0)),
             Op::If { cond: value, .. } | Op::Switch { selector: value, .. } => {
                 return self.values[value.index()].as_ref().is_some_and(|shape| !shape.is_uniform())

@@ -17,7 +17,7 @@
 //! | `regions` | which control flow runs once per threadgroup because it contains a barrier | `GroupLevel` |
 //! | `bundles` | loads of one thread at constant distances, done by one wide load | `Bundles` |
 //! | `shape` | divergence and stride: uniform, affine or varying | `Flow`, `Shape`, `Affine` |
-//! | `stencil_rows`, `lane_shift_reuse`, `interior` | loads of stencils, values equal to another one shifted by k lanes, the check-free version | `StencilRows`, `Interior` |
+//! | `stencil_rows`, `interior` | loads of stencils, the check-free version | `StencilRows`, `Interior` |
 //! | `polls` | where code polls the stop flag, and the proof that it does so in time | `PollPlan` |
 //! | `emit` | the text of each version, and the entry that selects one | `Emitter` |
 //! | `split_module` | the modules that one text is split into, to be compiled in parallel | |

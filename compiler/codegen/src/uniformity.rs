@@ -84,7 +84,7 @@ impl Solver<'_> {
                 let varies = divergent || !self.uniform(*value) || !self.uniform(*ptr);
                 self.store(*ptr, varies);
             }
-            Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } | Op::MemZero { dst, .. } => {
+            Op::MemCopy { dst, .. } | Op::MemZero { dst, .. } => {
                 self.store(*dst, true);
             }
             Op::Call(_, args) => args.iter().for_each(|arg| self.store(*arg, true)),

@@ -310,26 +310,7 @@ fn image_sizes_that_differ_from_the_grid() {
 }
 
 #[test]
-fn rows_are_added_up_before_columns() {
-    let launch = with_avx512(Launch::new([128, 4, 1], [32, 2, 1]));
-    let additions = |weight: fn(i32, i32) -> i32| {
-        let text = text(&filter("f32", 2, weight), "k", &launch);
-        let in_block = |block: &str| {
-            let additions = || block.lines().filter(|line| line.contains(" fadd "));
-            let count = |ty: &str| additions().filter(|line| line.contains(ty)).count();
-            [count("<16 x float>"), count("<32 x float>")]
-        };
-        text.split("\nb").map(in_block).max()
-    };
-    // Five rows of two vectors, and five columns of one of 32.
-    assert_eq!(additions(|dy, dx| (3 - dy.abs()) * (3 - dx.abs())), Some([8, 4]));
-    // Of two pairs of alike columns each, and the one in the middle.
-    assert_eq!(additions(|dy, dx| dy * dy + dx * dx + 1), Some([16, 8]));
-    assert_eq!(additions(all_differ), Some([0, 25]));
-}
-
-#[test]
-fn filters_of_columns_are_what_single_loads_give() {
+fn weighted_filters_are_what_single_loads_give() {
     // The numbers are small and whole: their sums are exact in any order.
     let weights: [fn(i32, i32) -> i32; 5] = [
         |dy, dx| (3 - dy.abs()) * (3 - dx.abs()),

@@ -46,7 +46,7 @@ impl<'a> MemoryUse<'a> {
             // The address is written through; a pointer that is stored may be loaded again.
             Op::Store { value, .. } | Op::AtomicStore(_, value) => self.reads(*value),
             Op::MemZero { .. } | Op::Prefetch { .. } | Op::Compare(..) => {}
-            Op::MemCopy { src, .. } | Op::MemConvert { src, .. } => self.reads(*src),
+            Op::MemCopy { src, .. } => self.reads(*src),
             Op::Matrix(MatrixOp::Store { .. }, operands) => {
                 operands.iter().skip(1).for_each(|operand| self.reads(*operand));
             }

@@ -117,9 +117,6 @@ impl Uses<'_> {
         }
         let mut bfloat = inst.result.is_some_and(|result| is_bfloat(function.ty(result)));
         inst.op.for_each_operand(|value| bfloat |= is_bfloat(function.ty(value)));
-        if let Op::MemConvert { from, to, .. } = &inst.op {
-            bfloat |= is_bfloat(*from) || is_bfloat(*to);
-        }
         if bfloat {
             self.add(Feature::Bfloat, inst.loc);
         }

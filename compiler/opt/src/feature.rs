@@ -17,7 +17,7 @@ macro_rules! features {
             /// All features.
             pub const ALL: &[Feature] = &[$(Feature::$variant),*];
 
-            /// The name that `--disable-pass` takes: `codegen:near_gather`.
+            /// The name that `--disable-pass` takes: `codegen:bundles`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Feature::$variant => concat!("codegen:", $name),)*
@@ -58,9 +58,6 @@ features! {
             "codegen/src/cpu/polynomial.rs",
             "codegen/src/cpu/emit/interior.rs",
         ];
-    LaneShiftReuse = "lane_shift_reuse",
-        "Compute values of a stencil once that are equal up to a shift of lanes.",
-        ["codegen/src/cpu/lane_shift_reuse.rs", "codegen/src/cpu/emit/lane_shift_reuse.rs"];
     Bundles = "bundles",
         "Do the loads of a thread at constant distances with one wide load per lane.",
         ["codegen/src/cpu/bundles.rs", "codegen/src/cpu/emit/bundle.rs"];
@@ -68,15 +65,9 @@ features! {
         "Test at run time whether the lanes of a gather or scatter are contiguous.",
         // Its file also has the form of addresses that other features use.
         [];
-    UniformGather = "uniform_gather",
-        "Test at run time whether all lanes of a gather read one address, where an index was divided.",
-        [];
     PermuteGather = "permute_gather",
         "With AVX-512, permute gathered lanes out of a short stretch if a run-time test finds them there.",
         ["codegen/src/cpu/emit/permute_gather.rs"];
-    NearGather = "near_gather",
-        "With AVX2, permute gathers by indices that were floats out of short stretches.",
-        ["codegen/src/cpu/emit/near_gather.rs"];
     IndexedGather = "indexed_gather",
         "Gather and scatter by a base and 32-bit indices where the processor has no fast gather.",
         ["codegen/src/cpu/emit/indexed_gather.rs"];
@@ -95,9 +86,6 @@ features! {
     NonTemporal = "nontemporal",
         "Store large outputs past the caches.",
         ["codegen/src/cpu/emit/nontemporal.rs"];
-    TilePrefetch = "tile_prefetch",
-        "Prefetch the next tile of a loop around barriers.",
-        ["codegen/src/cpu/emit/tile_prefetch"];
     DeferredProducts = "deferred_products",
         "Collect matrix products and multiply blocks of them, with sums kept in rows.",
         [
@@ -116,9 +104,6 @@ features! {
     UnmaskedLoop = "unmasked_loop",
         "Emit a copy of a loop without masks for the iterations in which all lanes are active.",
         ["codegen/src/cpu/emit/unmasked_loop.rs"];
-    LoopBounds = "loop_bounds",
-        "Hoist bounds checks out of loops without masks.",
-        ["codegen/src/cpu/emit/loop_bounds.rs"];
     AllActiveCopies = "all_active_copies",
         "Emit a copy of guarded code for the case that all lanes are active.",
         [];

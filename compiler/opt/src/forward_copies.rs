@@ -72,7 +72,7 @@ fn written_pointers(op: &Op, writes: &[Vec<bool>]) -> Vec<Value> {
         | Op::AtomicCas(ptr, ..) => {
             vec![*ptr]
         }
-        Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } | Op::MemZero { dst, .. } => vec![*dst],
+        Op::MemCopy { dst, .. } | Op::MemZero { dst, .. } => vec![*dst],
         Op::Call(callee, args) => {
             let writes = &writes[callee.index()];
             assert!(

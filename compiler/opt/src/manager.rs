@@ -44,8 +44,6 @@ impl fmt::Debug for Pass {
 pub enum Step {
     /// A pass, and the steps that follow only if it changed something.
     Pass(&'static Pass, &'static [Step]),
-    /// Passes in order, until the first that changes something.
-    FirstOf(&'static [&'static Pass]),
     /// Rounds of passes in order, each ended by one more pass, until a round's passes change nothing. The
     /// bound on rounds keeps the cost linear.
     Fixpoint(&'static [&'static Pass], &'static Pass, usize),
@@ -77,11 +75,6 @@ pub trait TargetInfo {
     fn upper_bound(&self, function: &Function, value: Value) -> u64 {
         let scalar = function.ty(value).scalar();
         scalar.map_or(u64::MAX, anymetal_ir::eval::mask)
-    }
-
-    /// Whether one instruction shifts the lanes of a whole SIMD-group's vector.
-    fn shifts_lanes_in_one_instruction(&self) -> bool {
-        false
     }
 
     /// The size of every threadgroup, if the code is for one size.
@@ -203,7 +196,6 @@ impl<'a> PassManager<'a> {
                     }
                     changed
                 }
-                Step::FirstOf(passes) => passes.iter().any(|pass| self.run_pass(pass, context, function)),
                 Step::Fixpoint(passes, last, rounds) => {
                     (0..*rounds)
                         .take_while(|&round| {
@@ -378,9 +370,5 @@ mod tests {
         let then = &[Step::Pass(&crate::pipeline::FOLD, &[])];
         run(&[Step::Pass(&KEEPS, then)], &mut |execution, _, _| seen.push(execution.pass.to_owned()));
         assert_eq!(seen, Vec::<String>::new());
-        run(&[Step::FirstOf(&[&KEEPS, &crate::pipeline::FOLD])], &mut |execution, _, _| {
-            seen.push(execution.pass.to_owned());
-        });
-        assert_eq!(seen, ["fold"]);
     }
 }

@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn a_disabled_feature_is_off_alone() {
-        let options = PassOptions::new().disable("codegen:near_gather").unwrap();
-        assert_eq!(options.to_string(), "-O2 --disable-pass codegen:near_gather");
-        assert!(Feature::ALL.iter().all(|&feature| options.has(feature) == (feature != Feature::NearGather)));
-        assert!(PassOptions::new().disable("near_gather").is_err(), "it is no pass");
+        let options = PassOptions::new().disable("codegen:bundles").unwrap();
+        assert_eq!(options.to_string(), "-O2 --disable-pass codegen:bundles");
+        assert!(Feature::ALL.iter().all(|&feature| options.has(feature) == (feature != Feature::Bundles)));
+        assert!(PassOptions::new().disable("bundles").is_err(), "it is no pass");
     }
 
     #[test]

@@ -12,10 +12,9 @@ use super::pass_options::Level;
 use super::unroll::UnrolledLoop;
 use super::{
     InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
-    excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
-    inline_selectively, licm, localize_divergent_exits, mem2reg, memcpy_idiom, merge_stores, prefetch,
-    reciprocal_root, reg2mem, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
-    split_accumulators, sroa, uniform_div_versioning, unroll,
+    excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
+    localize_divergent_exits, mem2reg, merge_stores, prefetch, reciprocal_root, reg2mem, specialise,
+    speculate_select_loads, sroa, uniform_div_versioning, unroll,
 };
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
 
@@ -51,8 +50,6 @@ passes! {
         |function, _| mem2reg::mem2reg(function);
     BOOL_COPIES = "bool_copies", O1, "Copy the byte of a `bool` that is loaded to be stored.",
         |function, _| bool_copies::bool_copies(function);
-    HOIST_COMMON_CODE = "hoist_common_code", O1, "Hoist instructions that both arms of a branch begin with.",
-        |function, _| hoist_common_code::hoist_common_code(function);
     IF_CONVERT = "if_convert", O1, "Turn small branches into selects.",
         |function, _| if_convert::if_convert(function);
     EARLY_CSE = "early_cse", O1, "Remove common subexpressions and repeated loads.",
@@ -79,22 +76,10 @@ passes! {
         |function, _| localize_divergent_exits::localize_divergent_exits(function);
     PREFETCH = "prefetch", O2, "Insert prefetches of the next threadgroup's and the next iterations' data.",
         |function, _| prefetch::prefetch(function);
-    MEMCPY_IDIOM = "memcpy_idiom", O2, "Turn element-wise copies between memories into one copy.",
-        |function, context| context.with_bounds(|bounds| memcpy_idiom::memcpy_idiom(function, bounds));
     MERGE_STORES = "merge_stores", O2, "Merge adjacent threadgroup stores of a thread into vector stores.",
         |function, context| context.with_bounds(|bounds| merge_stores::merge_stores(function, bounds));
-    SEPARABLE_FILTER = "separable_filter", O2,
-        "Add up weighted neighbours column by column, so that columns are shared between outputs.",
-        // Without such shifts, building shared columns costs more than it saves.
-        |function, context| {
-            context.target.shifts_lanes_in_one_instruction() && separable_filter::separable_filter(function)
-        };
-    SPLIT_ACCUMULATORS = "split_accumulators", O2, "Split long floating-point sums into two accumulators.",
-        |function, _| split_accumulators::split_accumulators(function);
     DIV_REM_PAIRS = "div_rem_pairs", O2, "Bring division and remainder of the same operands together.",
         |function, _| div_rem_pairs::div_rem_pairs(function);
-    SCHEDULE_LONG_LATENCY = "schedule_long_latency", O2, "Schedule long-latency calls earlier.",
-        |function, _| schedule_long_latency::schedule_long_latency(function);
     GROUP_SIZE = "group_size", O0, "Replace queries that a known threadgroup size answers by constants.",
         |function, context| {
             let size = context.target.group_size().filter(|_| depends_on_group_size(function));
@@ -124,7 +109,6 @@ const SIMPLIFY_VALUES: Step = Step::Fixpoint(
         // Where all executors see it, and when no private variable is between load and store any more: where
         // none ever was, the front end has done it.
         &BOOL_COPIES,
-        &HOIST_COMMON_CODE,
         &IF_CONVERT,
         &EARLY_CSE,
         &LICM,
@@ -142,12 +126,8 @@ pub const CPU: &[Step] = &[
     Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]),
     Step::Pass(&LOCALIZE_DIVERGENT_EXITS, &[]),
     Step::Pass(&PREFETCH, &[]),
-    Step::Pass(&MEMCPY_IDIOM, &[]),
     Step::Pass(&MERGE_STORES, &[]),
-    // Columns can be shared only as long as no sum is split.
-    Step::FirstOf(&[&SEPARABLE_FILTER, &SPLIT_ACCUMULATORS]),
     Step::Pass(&DIV_REM_PAIRS, &[]),
-    Step::Pass(&SCHEDULE_LONG_LATENCY, &[]),
 ];
 
 /// The CPU, for the version of the code for whole threadgroups of one size, after [`CPU`]. Most of the work

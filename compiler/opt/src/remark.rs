@@ -98,7 +98,6 @@ remarks! {
         "loop around a barrier: executed once for the threadgroup, around loops over its SIMD-groups";
     LoopUnrolled = "loop-unrolled", Passed, "unroll", "loop unrolled completely";
     LoopNotUnrolled = "loop-not-unrolled", Missed, "unroll", "loop not unrolled";
-    ChecksHoisted = "checks-hoisted", Passed, "loop_bounds", "bounds checks hoisted out of the loop";
     GuardVersioned = "guard-versioned", Passed, "guard_versioning",
         "stencil rows checked together, with a version of the code after them without checks";
     InteriorVersioned = "interior-versioned", Passed, "interior",

@@ -89,10 +89,6 @@ impl TargetInfo for TestTarget {
         }
     }
 
-    fn shifts_lanes_in_one_instruction(&self) -> bool {
-        true
-    }
-
     fn divergence(&self, function: &Function) -> Option<Vec<Divergence>> {
         let pattern = |value| match function.def(value) {
             Some(Op::Query(Query::ThreadPositionInGrid(0)) | Op::Binary(BinOp::Add, ..)) => {

@@ -73,10 +73,10 @@ pub(crate) fn all(root: &Path, suites: Option<&Path>) -> Result<Vec<Workload>, S
 }
 
 impl Workload {
-    /// The file's name and the kernel.
+    /// The file's name, the kernel and the threadgroup size.
     pub(crate) fn name(&self) -> String {
         let file = self.file.file_stem().unwrap_or_default();
-        format!("{} {}", file.to_string_lossy(), self.kernel)
+        format!("{} {} {}", file.to_string_lossy(), self.kernel, self.group.replace(',', "x"))
     }
 
     pub(crate) fn file(&self) -> &Path {

@@ -110,12 +110,7 @@ impl<'a> Interior<'a> {
                 }
                 Op::Store { ptr, value, .. } => self.stored(*ptr, *value),
                 op if op.is_terminator() || !op.blocks().is_empty() => return None,
-                Op::Barrier(..)
-                | Op::MemCopy { .. }
-                | Op::MemConvert { .. }
-                | Op::MemZero { .. }
-                | Op::Simd(..)
-                | Op::Matrix(..) => {
+                Op::Barrier(..) | Op::MemCopy { .. } | Op::MemZero { .. } | Op::Simd(..) | Op::Matrix(..) => {
                     return None;
                 }
                 _ => {}

@@ -17,7 +17,6 @@
 //! | bundle: loads at constant distances | `bundles` | `emit/bundle` |
 //! | stencil rows, unclamped | `stencil_rows` | `emit/stencil_rows`, `emit/guard_versioning` |
 //! | stencil rows, some lanes clamped | `stencil_rows` | `emit/clamped_rows` |
-//! | values of a stencil reused, shifted by k lanes | `lane_shift_reuse` | `emit/lane_shift_reuse` |
 //! | check-free loop over the interior | `interior`, `polynomial` | `emit/interior` |
 //! | varying, contiguous at run time | `emit/contiguity_check` | `emit/gather`, `emit/scatter` |
 //! | varying within a short stretch: permute | `emit/permute_gather` | `emit/permute_gather` |
@@ -30,8 +29,7 @@
 //! | non-temporal store | `emit/nontemporal` | `emit/nontemporal` |
 //! | matrix rows | `emit/matrix/uses` | `emit/matrix/transfer`, `operands`, `element_stores` |
 //!
-//! Redundant bounds checks are eliminated by `emit/available_checks`; checks are hoisted out of loops by
-//! `emit/loop_bounds` and `emit/bounded_loops`.
+//! Redundant bounds checks are eliminated by `emit/available_checks`.
 
 mod bundles;
 mod emit;
@@ -40,7 +38,6 @@ mod float_range;
 mod inline_budget;
 mod interior;
 mod lane_order;
-mod lane_shift_reuse;
 mod liveness;
 pub mod math;
 mod options;
@@ -92,10 +89,10 @@ pub fn lower(
     manager: &mut PassManager<'_>,
 ) -> Lowered {
     let mut general = module.function(kernel.function).clone();
-    manager.run(pipeline::CPU, module, &target::CpuTarget::any_size(kernel, options), &mut general);
+    manager.run(pipeline::CPU, module, &target::CpuTarget::any_size(kernel), &mut general);
     let whole = options.group_size.filter(|_| !options.baseline).and_then(|size| {
         let geometry = whole_geometry(module.function(kernel.function), size, options);
-        let target = target::CpuTarget::whole(kernel, options, geometry);
+        let target = target::CpuTarget::whole(kernel, geometry);
         let mut whole = general.clone();
         let changed = manager.run(pipeline::CPU_WHOLE_THREADGROUPS, module, &target, &mut whole);
         changed.then_some(whole)

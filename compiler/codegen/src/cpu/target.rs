@@ -7,12 +7,12 @@ use anymetal_ir::{Function, Kernel, Value};
 use anymetal_opt::TargetInfo;
 use anymetal_opt::uniform_div_versioning::Divergence;
 
+use super::Analysed;
 use super::llvm_text::LANES;
 use super::shape::Shape;
 use super::shape::flow::Flow;
 use super::shape::queries::Geometry;
 use super::shape::range::bound_anywhere;
-use super::{Analysed, CpuOptions};
 
 /// Threads whose values differ by more from one to the next do not share quotients.
 const MAX_STEP: u32 = 1 << 16;
@@ -21,31 +21,25 @@ const MAX_STEP: u32 = 1 << 16;
 #[derive(Debug)]
 pub(super) struct CpuTarget<'a> {
     kernel: &'a Kernel,
-    avx512: bool,
     /// How the threads of whole threadgroups are assigned to SIMD-groups, for the version for them.
     whole: Option<Geometry>,
 }
 
 impl<'a> CpuTarget<'a> {
     /// The version for any threadgroups.
-    pub(super) fn any_size(kernel: &'a Kernel, options: &CpuOptions) -> Self {
-        Self { kernel, avx512: options.features.avx512, whole: None }
+    pub(super) fn any_size(kernel: &'a Kernel) -> Self {
+        Self { kernel, whole: None }
     }
 
     /// The version for whole threadgroups of this geometry.
-    pub(super) fn whole(kernel: &'a Kernel, options: &CpuOptions, geometry: Geometry) -> Self {
-        Self { kernel, avx512: options.features.avx512, whole: Some(geometry) }
+    pub(super) fn whole(kernel: &'a Kernel, geometry: Geometry) -> Self {
+        Self { kernel, whole: Some(geometry) }
     }
 }
 
 impl TargetInfo for CpuTarget<'_> {
     fn upper_bound(&self, function: &Function, value: Value) -> u64 {
         bound_anywhere(function, value)
-    }
-
-    /// Vectors of 512 bits.
-    fn shifts_lanes_in_one_instruction(&self) -> bool {
-        self.avx512
     }
 
     fn group_size(&self) -> Option<[u32; 3]> {

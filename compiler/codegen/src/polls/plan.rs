@@ -279,9 +279,8 @@ fn cost(op: &Op) -> u64 {
             // Each byte may be a separate piece, which takes an iteration.
             (*size).min(MAX_UNPOLLED_PIECES) * ITERATION
         }
-        Op::MemConvert { count, .. } if *count > 64 => u64::from(*count).min(MAX_UNPOLLED_PIECES) * ITERATION,
         Op::Matrix(..) => 512,
-        Op::MemCopy { .. } | Op::MemZero { .. } | Op::MemConvert { .. } | Op::Math(..) | Op::Simd(..) => 32,
+        Op::MemCopy { .. } | Op::MemZero { .. } | Op::Math(..) | Op::Simd(..) => 32,
         _ => 1,
     }
 }

@@ -1,10 +1,9 @@
 //! Lowers operations on memory, on SIMD-groups and barriers.
 
-use anymetal_ir::{AtomicOp, BarrierScope, CastOp, Local, MatrixOp, Op, SimdOp, Type, Value};
+use anymetal_ir::{AtomicOp, BarrierScope, Local, MatrixOp, Op, SimdOp, Type, Value};
 
 use super::Persistent;
 use super::lower::{Components, Lowering};
-use super::lower_value::scalar_of;
 use super::step::{Element, Slot, Step};
 use crate::InterpError;
 
@@ -89,24 +88,6 @@ impl Lowering<'_> {
         })
     }
 
-    /// One load, conversion and store of a row of them.
-    fn convert_at(&mut self, (dst, to): (Value, Type), (src, from): (Value, Type), number: u32) {
-        let place = |this: &mut Self, ptr: Value, ty: Type| {
-            let base = this.pointer(ptr);
-            this.pointer_add(base, None, 1, i64::from(number) * i64::from(ty.size())).pointer()
-        };
-        let align = |ty: Type| scalar_of(ty).size();
-        let loaded = self.fresh(from);
-        let dst_range = self.tables.range(loaded.all());
-        let ptr = place(self, src, from);
-        self.emit(Step::Load { dst: dst_range, ptr, element: element_of(from), align: align(from) });
-        let numbers = (scalar_of(from), scalar_of(to));
-        let converted = self.converted(CastOp::FCast, loaded, numbers, to);
-        let src_range = self.tables.range(converted.all());
-        let ptr = place(self, dst, to);
-        self.emit(Step::Store { src: src_range, ptr, element: element_of(to), align: align(to) });
-    }
-
     /// What an access through a pointer finds in memory.
     fn element_at(&self, ptr: Value, ty: Type) -> Element {
         if ty.is_ptr() && self.slots.is_slot(ptr) { Element::Slot } else { element_of(ty) }
@@ -138,11 +119,6 @@ impl Lowering<'_> {
             Op::MemCopy { dst, src, size, align, pieces } => {
                 let (dst, src) = (self.pointer(*dst), self.pointer(*src));
                 self.emit(Step::MemCopy { dst, src, size: *size, align: *align, pieces: *pieces });
-            }
-            Op::MemConvert { dst, src, from, to, count } => {
-                for number in 0..*count {
-                    self.convert_at((*dst, *to), (*src, *from), number);
-                }
             }
             Op::MemZero { dst, size, align, pieces } => {
                 let dst = self.pointer(*dst);

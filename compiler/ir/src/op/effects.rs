@@ -83,7 +83,7 @@ impl Op {
             Self::LocalStart(_) => Effect::StartsLocal,
             Self::Load { volatile, .. } => Effect::Reads { volatile: *volatile },
             Self::Store { ptr, volatile, .. } => Effect::Writes { to: *ptr, volatile: *volatile },
-            Self::MemCopy { dst, .. } | Self::MemConvert { dst, .. } | Self::MemZero { dst, .. } => {
+            Self::MemCopy { dst, .. } | Self::MemZero { dst, .. } => {
                 Effect::Writes { to: *dst, volatile: false }
             }
             Self::Prefetch { .. } => Effect::Prefetches,

@@ -161,20 +161,6 @@ pub enum Op {
         /// What is accessed at once.
         pieces: Pieces,
     },
-    /// Copies numbers between memories that threads share, as [`CastOp::FCast`] converts them: loads,
-    /// converts and stores so many scalars or vectors side by side. The two places do not overlap.
-    MemConvert {
-        /// Where to: aligned as one number is.
-        dst: Value,
-        /// Where from: aligned as one number is.
-        src: Value,
-        /// What is loaded: a float or a vector of such.
-        from: Type,
-        /// What is stored.
-        to: Type,
-        /// How many.
-        count: u32,
-    },
     /// Fills `size` bytes with zero.
     MemZero {
         /// Where.
@@ -331,7 +317,7 @@ macro_rules! visit_operands {
                 $f($($deref)? ptr);
                 $f($($deref)? value);
             }
-            Op::MemCopy { dst, src, .. } | Op::MemConvert { dst, src, .. } => {
+            Op::MemCopy { dst, src, .. } => {
                 $f($($deref)? dst);
                 $f($($deref)? src);
             }

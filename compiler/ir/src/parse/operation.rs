@@ -277,7 +277,6 @@ impl Parser<'_> {
                 let (size, align) = (self.size()?, self.align()?);
                 Ok(Op::MemCopy { dst: ptr, src, size, align, pieces: self.pieces(size, align)? })
             }
-            "mem_convert" => self.mem_convert(ptr, body),
             "mem_zero" => {
                 let (size, align) = (self.size()?, self.align()?);
                 Ok(Op::MemZero { dst: ptr, size, align, pieces: self.pieces(size, align)? })
@@ -289,19 +288,6 @@ impl Parser<'_> {
                 Ok(Op::Prefetch { ptr, bytes, access })
             }
         }
-    }
-
-    /// `, v1, f32x4 to f16x4, count 2`
-    fn mem_convert(&mut self, dst: Value, body: &Body) -> Parsed<Op> {
-        self.expect(',')?;
-        let src = self.value(body)?;
-        self.expect(',')?;
-        let from = self.ty()?;
-        self.expect_word("to")?;
-        let to = self.ty()?;
-        self.expect(',')?;
-        self.expect_word("count")?;
-        Ok(Op::MemConvert { dst, src, from, to, count: self.number()? })
     }
 
     /// `, pieces 12 of 16`; nothing for integers.

@@ -109,9 +109,6 @@ fn memory(out: &mut String, op: &Op, fp: &str) -> fmt::Result {
         Op::MemCopy { dst, src, size, align, pieces } => {
             write!(out, "mem_copy {dst}, {src}, size {size}, align {align}{}", shown(*pieces, *size, *align))
         }
-        Op::MemConvert { dst, src, from, to, count } => {
-            write!(out, "mem_convert {dst}, {src}, {from} to {to}, count {count}")
-        }
         Op::Prefetch { ptr, bytes, access } => write!(out, "{} {ptr}, size {bytes}", access.name()),
         Op::MemZero { dst, size, align, pieces } => {
             write!(out, "mem_zero {dst}, size {size}, align {align}{}", shown(*pieces, *size, *align))

@@ -72,18 +72,6 @@ pub(super) fn access(subject: &Subject<'_>, op: &Op) -> Checked {
             range(*size, *pieces)?;
             subject.gives_nothing()
         }
-        Op::MemConvert { dst, src, from, to, .. } => {
-            writable(subject, *dst)?;
-            for ptr in [*dst, *src] {
-                let is_shared = pointer(subject, ptr)? != Space::Thread;
-                require(is_shared, || format!("{ptr} must be to memory that threads share"))?;
-            }
-            let is_float = |ty: &Type| ty.scalar().is_some_and(Scalar::is_float);
-            require(is_float(from) && is_float(to) && from.lanes() == to.lanes(), || {
-                format!("{from} to {to} is no conversion of floats")
-            })?;
-            subject.gives_nothing()
-        }
         Op::MemZero { dst, size, align, pieces } => {
             writable(subject, *dst)?;
             alignment(*align)?;

@@ -352,7 +352,6 @@ fn check_instruction(subject: &Subject<'_>, op: &Op) -> Checked {
         Op::Load { .. }
         | Op::Store { .. }
         | Op::MemCopy { .. }
-        | Op::MemConvert { .. }
         | Op::MemZero { .. }
         | Op::Prefetch { .. } => memory::access(subject, op),
         Op::AtomicLoad(..) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {

@@ -84,11 +84,6 @@ impl<'a> PartUses<'a> {
                 self.access(inst, dst, size, true, roots);
                 self.access(inst, src, size, false, roots);
             }
-            Op::MemConvert { dst, src, from, to, count } => {
-                let bytes = |ty: Type| u64::from(count) * u64::from(ty.size());
-                self.access(inst, dst, bytes(to), true, roots);
-                self.access(inst, src, bytes(from), false, roots);
-            }
             Op::MemZero { dst, size, .. } => self.access(inst, dst, size, true, roots),
             Op::Prefetch { .. } => {}
             ref other => other.for_each_operand(|value| self.escape(value, roots)),

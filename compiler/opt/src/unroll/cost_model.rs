@@ -25,7 +25,7 @@ const MAX_TABLE: usize = 256;
 const MAX_ADJACENT: usize = 384;
 const MAX_ADJACENT_TRIPS: usize = 8;
 
-/// For loops that copy adjacent elements to other memory: `memcpy_idiom` then combines them.
+/// For loops that copy adjacent elements to other memory: the accesses are then done together.
 const MAX_COPIES: usize = 384;
 
 /// For short loops that select values by the counter alone, as of the corners of a cell: the selects fold.

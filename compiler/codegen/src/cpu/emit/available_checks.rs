@@ -130,13 +130,6 @@ impl Emitter<'_, '_> {
         self.available_checks.insert(key, outcome.clone());
     }
 
-    /// Notes that all lanes are in bounds.
-    pub(super) fn note_in_bounds(&mut self, pointer: Value, bytes: i64) {
-        for test in [Test::AllInBounds, Test::ActiveInBounds] {
-            self.available_checks.insert((pointer, 0, bytes, test), Opd::bool(true));
-        }
-    }
-
     /// Only where the test held goes on here.
     pub(super) fn test_holds(&mut self, outcome: &Opd) {
         self.available_checks.holds(outcome);

@@ -3,8 +3,7 @@
 //! Indices mostly have 32 bits and are compared as such, at half the cost. Two scalar comparisons then show
 //! that no lane's index wraps and that all lanes are in bounds.
 
-use anymetal_ir::{BinOp, CastOp, Op, Scalar, Type, Value};
-use anymetal_opt::Feature;
+use anymetal_ir::{CastOp, Scalar, Type, Value};
 
 use super::available_checks::Test;
 use super::memory::{Address, Item};
@@ -13,9 +12,6 @@ use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, wrap_int};
 use crate::cpu::shape::Shape;
 use crate::cpu::storage::Root;
 use crate::patterns::{PointerSum, pointer_sum, widened};
-
-/// How far a pointer is followed to a division.
-const DIVISION_DEPTH: u32 = 8;
 
 /// Lanes side by side, or in one place.
 #[derive(Debug)]
@@ -80,54 +76,6 @@ impl Emitter<'_, '_> {
             is_so = self.t.and(&is_so, &all);
         }
         Side { is_so, start }
-    }
-
-    /// Tests whether all lanes read one place, and that exists: where an index was divided, which is where
-    /// neighbours often share the quotient. `None`: nothing suggests it.
-    pub(super) fn one_place(&mut self, address: &Address, item: Item) -> Option<Side> {
-        if !self.has(Feature::UniformGather) || !self.is_divided(address.value?, DIVISION_DEPTH) {
-            return None;
-        }
-        let (same, start) = match self.narrow(address, item.bytes()) {
-            Some(narrow) => {
-                let indices = self.vector(narrow.index, 0);
-                let first = self.first_frozen("i32", &indices);
-                (self.continue_first("i32", &indices, &first, 0), self.narrow_start(address, narrow, &first))
-            }
-            None => {
-                let offsets = self.offsets_with_extra(address);
-                let start = self.first_frozen("i64", &offsets);
-                (self.continue_first("i64", &offsets, &start, 0), start)
-            }
-        };
-        let inside = match self.mask {
-            Mask::All if self.is_in_bounds(address, item.bytes()) => Opd::bool(true),
-            Mask::All => self.in_bounds(&address.place, &start, item.bytes()),
-            Mask::Some(_) => self.exists(&address.place, &start, item.bytes()),
-        };
-        Some(Side { is_so: self.t.and(&same, &inside), start })
-    }
-
-    /// Whether all that varies in a pointer or index comes from quotients.
-    fn is_divided(&self, value: Value, depth: u32) -> bool {
-        let Some(depth) = depth.checked_sub(1) else {
-            // Deeper sums are rare, and the general gather is right for them.
-            return false;
-        };
-        let varies = |value| !self.shape(value, 0).is_uniform();
-        let is_divided = |value| !varies(value) || self.is_divided(value, depth);
-        match self.facts.function.def(value) {
-            Some(Op::Binary(BinOp::UDiv | BinOp::SDiv | BinOp::LShr | BinOp::AShr, ..)) => true,
-            Some(&Op::Binary(op, a, b)) if !op.is_float() => is_divided(a) && is_divided(b),
-            // A choice of a quotient; what there is beside it may be the whole, for divisors out of range.
-            Some(&Op::Select(c, a, b)) => {
-                !varies(c)
-                    && (varies(a) && self.is_divided(a, depth) || varies(b) && self.is_divided(b, depth))
-            }
-            Some(&Op::Cast(_, a)) => is_divided(a),
-            Some(&Op::PtrAdd { base, index, .. }) => is_divided(base) && index.is_none_or(is_divided),
-            _ => false,
-        }
     }
 
     fn narrow_side(&mut self, address: &Address, bytes: i64, narrow: Narrow) -> (Opd, Opd) {

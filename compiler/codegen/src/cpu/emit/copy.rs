@@ -1,15 +1,14 @@
 //! Copying and clearing bytes: all lanes' ranges at once where they are in bounds, else piece after piece.
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{CastOp, Inst, Op, Pieces, Scalar, Space, Type, Value};
+use anymetal_ir::{Inst, Pieces, Scalar, Space, Value};
 
 use super::access::runs;
 use super::available_checks::Test;
-use super::cast::cast;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::{PromotedType, Root};
@@ -26,14 +25,12 @@ struct End {
     offsets: Option<Opd>,
 }
 
-/// What each lane moves at once: from where and to where, and how many bytes there.
+/// What each lane moves at once: from where and to where, and how many bytes.
 struct Whole {
     places: [Value; 2],
-    sizes: [i64; 2],
+    size: i64,
     /// Bytes of an access of the program's.
-    access: [u32; 2],
-    /// What the numbers are, and what they become.
-    convert: Option<(Scalar, Scalar)>,
+    access: u32,
 }
 
 impl Emitter<'_, '_> {
@@ -146,7 +143,7 @@ impl Emitter<'_, '_> {
 
     fn copy_memory(&mut self, inst: Inst, dst: Value, src: Value, size: i64, pieces: Pieces) {
         let (pieces, item) = self.pieces_in(pieces, &[dst, src]);
-        let whole = Whole { places: [src, dst], sizes: [size; 2], access: [pieces.size; 2], convert: None };
+        let whole = Whole { places: [src, dst], size, access: pieces.size };
         self.move_whole(inst, &whole, |this| {
             this.each_piece(size, pieces, &[dst, src], |this, at| {
                 let lanes = this.load_piece(inst, src, at, item);
@@ -155,42 +152,10 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// Copies numbers and converts them on the way.
-    pub(super) fn convert_memory(&mut self, inst: Inst) {
-        let Op::MemConvert { dst, src, from, to, count } = self.facts.function.inst(inst).op else { return };
-        let sizes = [from, to].map(|ty| i64::from(count) * i64::from(ty.size()));
-        let convert = from.scalar().zip(to.scalar());
-        let whole = Whole { places: [src, dst], sizes, access: [from.size(), to.size()], convert };
-        self.move_whole(inst, &whole, |this| {
-            for number in 0..i64::from(count) {
-                this.convert_piece(inst, (dst, to), (src, from), number);
-            }
-        });
-    }
-
-    fn convert_piece(
-        &mut self,
-        inst: Inst,
-        (dst, to): (Value, Type),
-        (src, from): (Value, Type),
-        number: i64,
-    ) {
-        let (from, to) = (Item::of(from), Item::of(to));
-        let lanes = self.load_shared(inst, src, number * from.bytes(), from);
-        let convert = |lane: &Lane| {
-            let vector = lane.vector(&mut self.t, scalar_type(from.scalar));
-            let how = (Width::All, false);
-            Lane::Varying(cast(&mut self.t, how, CastOp::FCast, from.scalar, to.scalar, &vector))
-        };
-        let lanes: Vec<Lane> = lanes.iter().map(convert).collect();
-        self.store_shared(inst, dst, number * to.bytes(), to, &lanes);
-    }
-
     /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`. Where
     /// the lanes' pattern holds under a condition only, both kinds of code are there.
     fn move_whole(&mut self, inst: Inst, whole: &Whole, in_pieces: impl FnOnce(&mut Self)) {
-        let [src, dst] = whole.places;
-        if !self.may_move_whole(src, whole.sizes[0]) || !self.may_move_whole(dst, whole.sizes[1]) {
+        if !whole.places.iter().all(|&place| self.may_move_whole(place, whole.size)) {
             return in_pieces(self);
         }
         let join = self.t.block();
@@ -213,13 +178,13 @@ impl Emitter<'_, '_> {
     /// `may_assume` that patterns hold: where they do not, nothing is moved.
     fn move_if_in_bounds(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
         let mut ends = [(0, AccessKind::Load), (1, AccessKind::Store)].map(|(end, kind)| {
-            let site = self.site(inst, whole.places[end], kind, whole.access[end]);
+            let site = self.site(inst, whole.places[end], kind, whole.access);
             let address = self.address(whole.places[end], site, kind);
             End { address, offsets: None }
         });
         let [from, to] = &mut ends;
-        let from_ok = self.end_in_bounds(from, whole.sizes[0], may_assume);
-        let to_ok = self.end_in_bounds(to, whole.sizes[1], may_assume);
+        let from_ok = self.end_in_bounds(from, whole.size, may_assume);
+        let to_ok = self.end_in_bounds(to, whole.size, may_assume);
         let ok = self.t.and(&from_ok, &to_ok);
         let (inside, otherwise) = (self.t.block(), self.t.block());
         self.t.branch_likely(&ok, inside, otherwise);
@@ -258,49 +223,33 @@ impl Emitter<'_, '_> {
 
     /// Moves neighbouring lanes' bytes together where they are together at both ends.
     fn move_lanes(&mut self, ends: &[End; 2], whole: &Whole) {
-        let together = |end: &End, size: i64, pieces: usize| match (&end.address.offset, &end.offsets) {
-            (Lane::Affine { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
+        let together = |end: &End, pieces: usize| match (&end.address.offset, &end.offsets) {
+            (Lane::Affine { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, whole.size)
                 .is_some_and(|runs| runs.iter().all(|run| !run.same || pieces == LANES)),
             _ => pieces == LANES,
         };
         let counts = [1, 2, 4, 8, 16, LANES];
-        let pieces = counts
-            .into_iter()
-            .find(|&pieces| ends.iter().zip(whole.sizes).all(|(end, size)| together(end, size, pieces)));
+        let pieces = counts.into_iter().find(|&pieces| ends.iter().all(|end| together(end, pieces)));
         let lanes = LANES / pieces.unwrap_or(LANES);
         let (load, store) =
             (self.metadata(&ends[0].address.place), self.store_metadata(&ends[1].address.place));
-        let mut prefetched = Vec::new();
         for first in (0..LANES).step_by(lanes) {
-            let (offset, from) = self.end_at(&ends[0], first);
-            let (_, to) = self.end_at(&ends[1], first);
-            let size = whole.sizes[0] * lanes as i64;
-            // Neighbours usually share a line.
-            if first as i64 * whole.sizes[0] % 64 == 0 {
-                prefetched.push((offset, size));
-            }
-            let width = |size: i64| Width::Few((whole.sizes[0] * lanes as i64 / size) as usize);
-            let (ty, element_stores) = match whole.convert {
-                Some((a, b)) => (width(a.size().into()).ty(a), width(a.size().into()).ty(b)),
-                None => (width(1).ty(Scalar::I8), width(1).ty(Scalar::I8)),
-            };
-            let mut value = self.t.value(format_args!("load {ty}, ptr {from}, align 1{load}"));
-            if let Some((a, b)) = whole.convert {
-                value = cast(&mut self.t, (width(a.size().into()), false), CastOp::FCast, a, b, &value);
-            }
-            self.t.line(format_args!("store {element_stores} {value}, ptr {to}, align 1{store}"));
+            let from = self.end_at(&ends[0], first);
+            let to = self.end_at(&ends[1], first);
+            let size = whole.size * lanes as i64;
+            let ty = Width::Few(size as usize).ty(Scalar::I8);
+            let value = self.t.value(format_args!("load {ty}, ptr {from}, align 1{load}"));
+            self.t.line(format_args!("store {ty} {value}, ptr {to}, align 1{store}"));
         }
-        self.prefetch_next(&ends[0].address, &prefetched);
     }
 
-    /// A lane's offset at an end, and where that is.
-    fn end_at(&mut self, end: &End, lane: usize) -> (Opd, Opd) {
+    /// Where a lane's bytes begin at an end.
+    fn end_at(&mut self, end: &End, lane: usize) -> Opd {
         let offset = match &end.offsets {
             Some(offsets) => self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {lane}")),
             None => end.address.offset.at(&mut self.t, "i64", lane),
         };
-        let at = self.t.offset(&end.address.place.base, &offset);
-        (offset, at)
+        self.t.offset(&end.address.place.base, &offset)
     }
 
     /// Emits `piece` for each, with its offset from the pointers: one after the other, or in a loop in which

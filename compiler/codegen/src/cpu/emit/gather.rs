@@ -2,8 +2,8 @@
 //!
 //! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet
 //! neighbouring lanes mostly access neighbouring elements. So a run-time test comes first: one vector load
-//! if all lanes are on and contiguous, one scalar load if all read one address, register permutations if
-//! all read a short stretch (`permute_gather`). `scatter` has the stores.
+//! if all lanes are on and contiguous, register permutations if all read a short stretch
+//! (`permute_gather`). `scatter` has the stores.
 
 use anymetal_ir::Scalar;
 use anymetal_opt::Feature;
@@ -15,7 +15,7 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
+use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, vector_const};
 use crate::cpu::shape::Affine;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
@@ -106,16 +106,10 @@ impl Emitter<'_, '_> {
                 this.load_whole(address, &at, item)
             });
         }
-        if let Some(place) = self.one_place(address, item) {
-            self.load_if(&place.is_so, (join, values), |this| this.load_for_all(address, &place.start, item));
-        }
         if let Some(permute_gather) = self.permute_gather(address, item) {
             self.load_if(&permute_gather.side.is_so, (join, values), |this| {
                 this.load_permute_gather(address, &permute_gather, item)
             });
-        }
-        if let Some(near) = self.near_gather(address, item) {
-            self.load_if(&near.is_so, (join, values), |this| this.load_near_gather(address, &near, item));
         }
     }
 
@@ -174,15 +168,6 @@ impl Emitter<'_, '_> {
         let address = self.apart(address, item.bytes());
         let offsets = self.offsets_with_extra(&address);
         Apart::Wide(address, offsets)
-    }
-
-    /// One load whose value all lanes get.
-    fn load_for_all(&mut self, address: &Address, start: &Opd, item: Item) -> Opd {
-        let at = self.t.offset(&address.place.base, start);
-        let metadata = self.metadata(&address.place);
-        let raw = self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
-        let value = self.from_memory(Width::One, item, raw);
-        self.t.splat(scalar_type(item.scalar), &value)
     }
 
     /// A vector load of lanes side by side. With checks even those that are off are in bounds.

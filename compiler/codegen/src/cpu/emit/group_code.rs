@@ -92,15 +92,10 @@ impl Emitter<'_, '_> {
                 self.remark(inst, RemarkId::LoopThreadgroup, |_, remark| remark);
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
-                let mut tile_loop = self.tile_loop([*body, *continuing]);
-                tile_loop.prefetch_queue = self.start_prefetch_queue([*body, *continuing]);
-                self.tile_loops.push(tile_loop);
                 self.t.label(head);
                 self.group_block(*body);
                 self.t.label(next);
-                self.end_prefetch_queue();
                 self.group_block(*continuing);
-                self.tile_loops.pop();
                 self.poll();
                 self.t.branch(head);
                 self.group_labels.pop();

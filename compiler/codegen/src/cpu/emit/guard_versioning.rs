@@ -13,7 +13,6 @@ use anymetal_ir::Inst;
 use anymetal_opt::{Feature, RemarkId};
 
 use super::control::{Context, MAX_COPY};
-use super::lane_shift_reuse::Spans;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::MASK;
 
@@ -46,10 +45,8 @@ impl Emitter<'_, '_> {
         self.may_version_guards = false;
         self.t.branch_likely(&ok, in_bounds, edge);
         let mut changed = self.arm_to(in_bounds, &Mask::All, &slot, done, |this| {
-            this.open_families(rest, &open);
             this.versioned_rows = open.clone();
             this.instructions(rest);
-            this.spans = Spans::default();
             this.versioned_rows = BTreeSet::new();
         });
         self.t.label(edge);

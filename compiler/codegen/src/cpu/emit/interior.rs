@@ -14,7 +14,6 @@ use anymetal_opt::{Feature, RemarkId};
 
 use super::control::{Context, MAX_COPY};
 use super::lane::Lane;
-use super::lane_shift_reuse::Spans;
 use super::memory::Item;
 use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
@@ -107,10 +106,9 @@ impl Emitter<'_, '_> {
         let end = self.t.block();
         self.contexts.push(Context::Arm { end });
         let may_version = std::mem::replace(&mut self.may_version_guards, false);
-        self.open_families(&path.insts, &path.open);
         self.versioned_rows = path.open.clone();
         self.instructions(&path.insts);
-        (self.versioned_rows, self.spans) = (BTreeSet::new(), Spans::default());
+        self.versioned_rows = BTreeSet::new();
         self.may_version_guards = may_version;
         let left = self.contexts.pop();
         assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "constructs nest");

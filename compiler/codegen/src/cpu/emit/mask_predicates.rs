@@ -93,18 +93,6 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// What holds where [`Self::lane_tests`] says that all lanes have the condition (or none, if `holds` is
-    /// false), if that is an upper limit; values are unsigned.
-    pub(super) fn below(&self, condition: Value, holds: bool) -> Option<Below> {
-        let comparison = self.lane_comparison(condition)?;
-        let is_inclusive = match (comparison.op, holds) {
-            (CmpOp::ULt, true) | (CmpOp::UGe, false) => false,
-            (CmpOp::ULe, true) | (CmpOp::UGt, false) => true,
-            _ => return None,
-        };
-        Some(Below { counter: comparison.affine, limit: comparison.other, is_inclusive })
-    }
-
     /// Whether the comparison holds in any and in all lanes; where lanes may wrap, a test finds out. "Any"
     /// may then be said of none, and "not all" of all.
     pub(super) fn lane_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
@@ -215,17 +203,6 @@ impl Emitter<'_, '_> {
             _ => return None,
         })
     }
-}
-
-/// That all lanes' values are below a uniform one, and none wraps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Below {
-    /// The lanes' values.
-    pub(super) counter: Value,
-    /// Above them.
-    pub(super) limit: Value,
-    /// Or equal.
-    pub(super) is_inclusive: bool,
 }
 
 /// A comparison of affine with uniform values.

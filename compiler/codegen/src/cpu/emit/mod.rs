@@ -4,16 +4,16 @@
 //! instructions. The folder by topic:
 //!
 //! - Values: `lane` (a component), `mask` (the execution mask), `arith`, `cast`, `pure`, `pointers`, `query`,
-//!   `assumptions` (affine forms that hold under a run-time condition), `lane_shift_reuse`, `simd`
+//!   `assumptions` (affine forms that hold under a run-time condition), `simd`
 //!   (cross-lane operations), `matrix` (8×8 matrices).
 //! - Loads and stores: `memory` (shared memory), `promoted`, `private` and `private_parts` (arrays of one
 //!   thread), `allocation`, `access`, `copy`, `atomic`; varying addresses: `contiguity_check`,
-//!   `permute_gather`, `near_gather`, `gather`, `scatter`, `indexed_gather`, `cold_gather`; several at once:
+//!   `permute_gather`, `gather`, `scatter`, `indexed_gather`, `cold_gather`; several at once:
 //!   `bundle`, `stencil_rows`, `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`;
-//!   `under_mask` (masked vectors); bounds checks: `available_checks`, `loop_bounds`, `interior`; caches:
-//!   `prefetch`, `tile_prefetch`, `nontemporal`.
+//!   `under_mask` (masked vectors); bounds checks: `available_checks`, `interior`; caches:
+//!   `prefetch`, `nontemporal`.
 //! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks),
-//!   `unmasked_loop`, `bounded_loops`.
+//!   `unmasked_loop`.
 //! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them),
 //!   `context_save` (values live across regions), `group_loop` (threadgroups).
 //! - Remarks: `remarks` (how constructs were emitted, and why).
@@ -47,14 +47,11 @@ mod indexed_gather;
 mod interior;
 mod interleaved_cache;
 mod lane;
-mod lane_shift_reuse;
 mod loaded_pointers;
-mod loop_bounds;
 mod mask;
 mod mask_predicates;
 mod matrix;
 mod memory;
-mod near_gather;
 mod nontemporal;
 mod out_of_line;
 mod permute_gather;
@@ -73,7 +70,6 @@ mod simd;
 mod simdgroups;
 mod stencil_rows;
 mod subroutine;
-mod tile_prefetch;
 mod transpose;
 mod under_mask;
 mod unit_rows;
@@ -230,12 +226,8 @@ pub(super) struct Emitter<'a, 'm> {
     clamped_rows: BTreeMap<Inst, clamped_rows::ClampedRow>,
     /// Pointers in a loop for threadgroups in the interior.
     interior_pointers: BTreeMap<Value, interior::InteriorPointer>,
-    /// Families of values that are each other shifted, where stencil rows are open.
-    spans: lane_shift_reuse::Spans,
     /// Loaded vectors, by the register of the first component.
     interleaved: BTreeMap<u32, interleaved_cache::InterleavedVector>,
-    /// The loops around barriers that the position is in.
-    tile_loops: Vec<tile_prefetch::TileLoop>,
     /// Stores that may be non-temporal, and the flags that say whether they do.
     nontemporal: nontemporal::NonTemporal,
     nontemporal_flags: BTreeMap<usize, Opd>,
@@ -431,7 +423,6 @@ impl Emitter<'_, '_> {
             Op::MemCopy { dst, src, size, pieces, .. } => {
                 self.with_no_available_checks(|this| this.copy(inst, *dst, *src, *size, *pieces));
             }
-            Op::MemConvert { .. } => self.with_no_available_checks(|this| this.convert_memory(inst)),
             Op::MemZero { dst, size, pieces, .. } => {
                 self.with_no_available_checks(|this| this.clear(inst, *dst, *size, *pieces))
             }
@@ -453,9 +444,7 @@ impl Emitter<'_, '_> {
                 if data.result.is_some_and(|result| self.omit_conversion(*narrow, result)) => {}
             op => {
                 debug_assert!(op.only_computes(), "{op:?} has a side effect but no emitter");
-                if let Some(result) = data.result
-                    && !self.member(inst, result)
-                {
+                if let Some(result) = data.result {
                     self.pure(inst, result);
                 }
             }

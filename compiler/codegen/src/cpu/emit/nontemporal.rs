@@ -90,7 +90,7 @@ impl Finder<'_> {
                     self.stores.push((*ptr, function.ty(*value).size()));
                 }
                 Op::Load { ptr, .. } => self.reads(*ptr)?,
-                Op::MemCopy { src, .. } | Op::MemConvert { src, .. } => self.reads(*src)?,
+                Op::MemCopy { src, .. } => self.reads(*src)?,
                 Op::Matrix(_, args) => {
                     for &arg in args {
                         if matches!(function.ty(arg), Type::Ptr(_)) {

@@ -9,7 +9,7 @@ use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
 
 /// Bytes of a cache line.
-pub(super) const LINE: i64 = 64;
+const LINE: i64 = 64;
 /// A stretch longer than this is not prefetched.
 const MAX_STRETCH: i64 = 1024;
 
@@ -48,7 +48,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Prefetches the lines of `bytes` bytes.
-    pub(super) fn prefetch_lines(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
+    fn prefetch_lines(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
         assert!(bytes > 0, "a prefetch covers at least one byte, not {bytes}");
         let access = match (access, self.shared.options.features.streams_in_second_level) {
             // A line that no other thread has may be written as it is.
@@ -63,7 +63,7 @@ impl Emitter<'_, '_> {
 }
 
 /// Prefetches the line at an address.
-pub(super) fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
+fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
     t.expect(at, "ptr");
     let write = i32::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.

@@ -11,12 +11,11 @@ use anymetal_opt::RemarkId;
 
 use super::access::{Plan, Run, extent_of_segment, plan};
 use super::allocation::Place;
+use super::cast;
 use super::lane::{Lane, Width};
-use super::lane_shift_reuse::{ELEMENT, Span, WHOLE};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::bundles::Member;
-use crate::cpu::lane_shift_reuse;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::stencil_rows::{MIN_LOADS, RowSet};
@@ -24,6 +23,12 @@ use crate::cpu::storage::Root;
 
 /// Bytes of a vector that is shifted.
 const VECTOR: i64 = 64;
+
+/// The type of a span's elements.
+const ELEMENT: &str = "i32";
+
+/// Elements of a whole vector of a span.
+const WHOLE: usize = 16;
 
 /// A load.
 pub(super) struct Part {
@@ -47,6 +52,24 @@ impl Loads {
     fn shift(&self, part: &Part) -> usize {
         debug_assert!(part.offset >= self.parts[0].offset, "the lowest member is the first");
         ((part.offset - self.parts[0].offset) / self.item.bytes()) as usize
+    }
+}
+
+/// Elements side by side, in whole vectors of 16 and a shorter one; as integers, which are shifted by one
+/// instruction that needs no pattern in a register.
+struct Span {
+    /// How many, and the vector.
+    pieces: Vec<(usize, Opd)>,
+}
+
+impl Span {
+    fn new(pieces: Vec<(usize, Opd)>) -> Self {
+        let whole = pieces.iter().rev().skip(1).all(|&(count, _)| count == WHOLE);
+        assert!(
+            whole && pieces.iter().all(|&(count, _)| count <= WHOLE),
+            "only a span's last vector is shorter"
+        );
+        Self { pieces }
     }
 }
 
@@ -305,20 +328,35 @@ impl Emitter<'_, '_> {
             pieces.push((count, part));
         }
         let span = Span::new(pieces);
-        self.keep_span(loads.parts[0].result, &span);
         let one = |part: &Part| vec![self.slice(&span, loads.item.scalar, loads.shift(part))];
         loads.parts.iter().map(one).collect()
     }
 
-    /// Where the members of a stencil row are, if they are cut out of one span.
-    pub(super) fn offsets_in_row(&mut self, first: Inst) -> Vec<(Value, lane_shift_reuse::Place)> {
-        let loads = self.loads_from(first).expect("stencil rows are open only if they can be loaded");
-        if self.span_of(&loads).is_none() {
-            // Each member is loaded whole, so that none is cut out of another one's span.
-            return Vec::new();
-        }
-        let family = loads.parts[0].result;
-        let place = |part| lane_shift_reuse::Place { family, shift: loads.shift(part) };
-        loads.parts.iter().map(|part| (part.result, place(part))).collect()
+    /// A member's lanes.
+    fn slice(&mut self, span: &Span, scalar: Scalar, shift: usize) -> Opd {
+        let poison = Opd::text("poison");
+        let piece = |this: &mut Self, at: usize| match &span.pieces[at] {
+            (WHOLE, piece) => piece.clone(),
+            (count, piece) => {
+                let picks: Vec<_> = (0..WHOLE).map(|i| (i < *count).then_some(i)).collect();
+                this.t.shuffle(ELEMENT, *count, piece, &poison, &picks)
+            }
+        };
+        let elements: usize = span.pieces.iter().map(|&(count, _)| count).sum();
+        assert!(shift + LANES <= elements, "lanes from {shift} on are not in a span of {elements}");
+        let parts = (0..LANES / WHOLE)
+            .map(|part| {
+                let (at, shift) = (shift / WHOLE + part, shift % WHOLE);
+                let low = piece(self, at);
+                if shift == 0 {
+                    return low;
+                }
+                let high = piece(self, at + 1);
+                let picks: Vec<_> = (shift..shift + WHOLE).map(Some).collect();
+                self.t.shuffle(ELEMENT, WHOLE, &low, &high, &picks)
+            })
+            .collect();
+        let all = self.t.concat(ELEMENT, WHOLE, parts);
+        cast::reinterpret(&mut self.t, Width::All, ELEMENT, scalar_type(scalar), &all)
     }
 }

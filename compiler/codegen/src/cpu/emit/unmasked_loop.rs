@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
-use anymetal_opt::{Feature, RemarkId};
+use anymetal_opt::Feature;
 
 use super::control::Context;
 use super::{Emitter, Mask};
@@ -55,21 +55,7 @@ impl Emitter<'_, '_> {
         if !self.has_lane_tests(cond) {
             return false;
         }
-        let (start, head) = (self.t.block(), self.t.block());
-        let (go, left) = (self.t.block(), self.t.block());
-        let below = self.below(cond, stays_if);
-        let covered =
-            below.as_ref().map(|below| self.covered(below, rest, [body, continuing])).unwrap_or_default();
-        if let Some(below) = below
-            && !covered.is_empty()
-        {
-            self.remark(inst, RemarkId::ChecksHoisted, |_, remark| {
-                remark.with("accesses", covered.len() as i64)
-            });
-            let all = self.all_covered(&below, &covered);
-            self.t.branch_likely(&all, start, masked);
-        }
-        self.t.label(start);
+        let (head, go, left) = (self.t.block(), self.t.block(), self.t.block());
         self.t.loop_header(head, self.loops.polls.of_loop(inst).bound());
         self.contexts.push(Context::Construct {
             inst,
@@ -95,10 +81,7 @@ impl Emitter<'_, '_> {
         self.t.label(left);
         self.t.branch_if(&some_stay, masked, exit);
         self.t.label(go);
-        self.aside(|this| {
-            this.note_covered(&covered);
-            this.instructions(rest);
-        });
+        self.aside(|this| this.instructions(rest));
         self.block(continuing);
         self.end_iteration(inst);
         self.t.branch(head);

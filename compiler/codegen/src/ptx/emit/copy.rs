@@ -1,19 +1,16 @@
-//! Copies, fills and conversions of memory.
+//! Copies and fills of memory.
 //!
 //! Valid ranges are moved as a whole. Otherwise their pieces are moved one by one, each checked, so that
 //! exactly those that are out of bounds are left out.
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{CastOp, Inst, Op, Pieces, Type, Value};
+use anymetal_ir::{Inst, Op, Pieces, Value};
 
 use super::Emitter;
 use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::llvm_text::{Bound, Opd};
 use crate::polls::LoopPolls;
-
-/// Numbers that are converted without a loop.
-const MAX_UNROLLED: u32 = 8;
 
 /// A range that is moved.
 struct Move {
@@ -32,7 +29,6 @@ impl Emitter<'_> {
             Op::MemZero { dst, size, align, pieces } => {
                 self.move_range(inst, (dst, None), (size, align), pieces);
             }
-            Op::MemConvert { dst, src, from, to, count } => self.convert(inst, (dst, to), (src, from), count),
             ref op => unreachable!("{op:?} does not move memory"),
         }
     }
@@ -93,7 +89,10 @@ impl Emitter<'_> {
     fn move_pieces(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
         let (ty, stride) = (range.pieces.of_integers(8), range.pieces.stride);
         let ty = ty.expect("the verifier looks at pieces");
-        let mode = Mode { align: range.align.min(number_mode(ty).align), volatile: false };
+        let mode = Mode {
+            align: range.align.min(ty.scalar().expect("a piece is an integer").size()),
+            volatile: false,
+        };
         let [load, store] = range.sites;
         self.counted(range.size / u64::from(stride), &mut |this, at| {
             let bytes = this.t.mul("i64", at, &Opd::Int(i64::from(stride)));
@@ -135,40 +134,6 @@ impl Emitter<'_> {
         self.t.branch_if(&more, head, done);
         self.t.label(done);
     }
-
-    fn convert(&mut self, inst: Inst, (dst, to): (Value, Type), (src, from): (Value, Type), count: u32) {
-        let store = self.site(inst, dst, AccessKind::Store, to.size());
-        let load = self.site(inst, src, AccessKind::Load, from.size());
-        let (target, source) = (self.address(dst, AccessKind::Store), self.address(src, AccessKind::Load));
-        let mut one = |this: &mut Self, at: &Opd| {
-            let step = |this: &mut Self, ty: Type| this.t.mul("i64", at, &Opd::Int(i64::from(ty.size())));
-            let (from_bytes, to_bytes) = (step(this, from), step(this, to));
-            let address = this.further(&source, &from_bytes);
-            let loaded = this.checked_load(&address, from, number_mode(from), load);
-            let parts: Vec<Opd> = loaded.iter().map(|part| this.float_to_float(part, from, to)).collect();
-            let address = this.further(&target, &to_bytes);
-            this.checked_store(&address, to, &parts, number_mode(to), store);
-        };
-        if count > MAX_UNROLLED {
-            return self.counted(u64::from(count), &mut one);
-        }
-        for at in 0..count {
-            one(self, &Opd::Int(i64::from(at)));
-        }
-    }
-
-    fn float_to_float(&mut self, part: &Opd, from: Type, to: Type) -> Opd {
-        let (Some(from), Some(to)) = (from.scalar(), to.scalar()) else {
-            unreachable!("numbers are converted, not {from:?} to {to:?}")
-        };
-        self.convert_scalar(CastOp::FCast, from, to, part)
-    }
-}
-
-/// A number in memory is aligned as one element of it is, at least.
-fn number_mode(ty: Type) -> Mode {
-    let align = ty.scalar().expect("only numbers are converted").size();
-    Mode { align, volatile: false }
 }
 
 fn suffix_of(pointer: &str) -> &'static str {

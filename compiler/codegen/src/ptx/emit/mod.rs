@@ -174,7 +174,7 @@ impl<'a> Emitter<'a> {
                 self.access(inst);
                 self.version.end();
             }
-            Op::MemCopy { .. } | Op::MemZero { .. } | Op::MemConvert { .. } => self.move_memory(inst),
+            Op::MemCopy { .. } | Op::MemZero { .. } => self.move_memory(inst),
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst);
             }

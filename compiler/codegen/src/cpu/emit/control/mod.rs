@@ -162,7 +162,7 @@ impl Emitter<'_, '_> {
             let op = &function.inst(inst).op;
             match op {
                 Op::Load { ptr, .. } | Op::Store { ptr, .. } => self.facts.storage.vars_at(*ptr, 1).is_none(),
-                Op::MemCopy { .. } | Op::MemConvert { .. } | Op::MemZero { .. } => true,
+                Op::MemCopy { .. } | Op::MemZero { .. } => true,
                 op => op.blocks().iter().any(|&block| self.touches_memory(function.block(block))),
             }
         })

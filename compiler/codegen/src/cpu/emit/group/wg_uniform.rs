@@ -112,9 +112,7 @@ impl Planner<'_> {
         let function = self.facts.function;
         match &function.inst(inst).op {
             Op::Store { ptr, .. } => written.add(self.space(*ptr)),
-            Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } | Op::MemZero { dst, .. } => {
-                written.add(self.space(*dst))
-            }
+            Op::MemCopy { dst, .. } | Op::MemZero { dst, .. } => written.add(self.space(*dst)),
             Op::AtomicLoad(_)
             | Op::AtomicStore(..)
             | Op::AtomicRmw(..)

@@ -104,15 +104,10 @@ impl Emitter<'_, '_> {
                 })
                 .collect();
             let (right_start, right) = self.place_right(&right);
-            let prefetch_queue = self.take_prefetch_queue(fit.groups(steps) as i64);
-            // Without walks the function does not read the notes.
-            let (notes, walks) = prefetch_queue.unwrap_or((Opd::text("null"), Vec::new()));
-            let panel = PanelKernel { fit, steps, sums, left: left.clone(), right, walks };
+            let panel = PanelKernel { fit, steps, sums, left: left.clone(), right };
             let name = self.panel_function(panel);
             let sums = &units[range.start].rows.start;
-            self.t.line(format_args!(
-                "call void @{name}(ptr {sums}, ptr {left_start}, ptr {right_start}, ptr {notes})"
-            ));
+            self.t.line(format_args!("call void @{name}(ptr {sums}, ptr {left_start}, ptr {right_start})"));
         }
         true
     }

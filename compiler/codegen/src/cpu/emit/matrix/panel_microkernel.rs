@@ -8,11 +8,7 @@
 //! much as forty cycles of multiply-adds. So a row's multiply-adds of four steps are adjacent, and after
 //! the last ones the row's sums are stored and the next block's loaded.
 
-use anymetal_ir::PrefetchHint;
-
 use super::SIDE;
-use crate::cpu::emit::prefetch::{LINE, prefetch_line};
-use crate::cpu::emit::tile_prefetch::Walk;
 use crate::cpu::llvm_text::{Bound, Opd, Text};
 use crate::cpu::options::CpuFeatures;
 
@@ -60,8 +56,6 @@ pub(in crate::cpu::emit) struct PanelKernel {
     pub(super) sums: Vec<Vec<i64>>,
     pub(super) left: Side,
     pub(super) right: Side,
-    /// What it prefetches.
-    pub(super) walks: Vec<Walk>,
 }
 
 /// One operand of all products.
@@ -91,10 +85,8 @@ impl PanelKernel {
     /// The definition of the function, and what it declares: `(sums, left, right)`.
     pub(super) fn definition(&self, name: &str) -> (String, Vec<String>) {
         let mut t = Text::new(0);
-        let [sums, left, right, notes] = [(); 4].map(|()| t.register());
-        let header = format!(
-            "define internal void @{name}(ptr {sums}, ptr {left}, ptr {right}, ptr {notes}) noinline #0"
-        );
+        let [sums, left, right] = [(); 3].map(|()| t.register());
+        let header = format!("define internal void @{name}(ptr {sums}, ptr {left}, ptr {right}) noinline #0");
         let first = t.block();
         t.label(first);
         assert_eq!(self.sums.len(), self.left.starts.len(), "each row of fragments has sums");
@@ -103,7 +95,7 @@ impl PanelKernel {
         let heights = self.heights();
         let room = heights.iter().copied().max().expect("a panel has rows") * self.blocks();
         let variables = (0..room).map(|_| t.alloca(VECTOR, 64)).collect();
-        let mut writer = Writer { panel: self, t: &mut t, pointers: [sums, left, right], notes, variables };
+        let mut writer = Writer { panel: self, t: &mut t, pointers: [sums, left, right], variables };
         writer.write(&heights);
         t.terminator("ret void");
         let declares = t.take_declares().into_iter().collect();
@@ -144,17 +136,8 @@ struct Writer<'a> {
     t: &'a mut Text,
     /// The sums, the left and the right operand.
     pointers: [Opd; 3],
-    /// What the walks start from.
-    notes: Opd,
     /// The sums in registers, by row and block.
     variables: Vec<Opd>,
-}
-
-/// The next line of a walk, and the bytes to the one after it.
-struct Cursor {
-    place: Opd,
-    step: Opd,
-    level: PrefetchHint,
 }
 
 /// Rows that are in registers at the same time.
@@ -176,36 +159,32 @@ impl Writer<'_> {
             self.load_sums(passes[0], row);
         }
         for (number, &pass) in passes.iter().enumerate() {
-            let walks = &self.panel.walks;
-            let own = |end: usize| walks.len() * end / passes.len();
-            let walks = &walks[own(number)..own(number + 1)];
-            self.write_pass(pass, passes.get(number + 1).copied(), walks);
+            self.write_pass(pass, passes.get(number + 1).copied());
         }
     }
 
     /// One pass over all steps: a loop, and the last steps with the sums' change.
-    fn write_pass(&mut self, pass: Pass, next: Option<Pass>, walks: &[Walk]) {
+    fn write_pass(&mut self, pass: Pass, next: Option<Pass>) {
         let groups = self.panel.fit.groups(self.panel.steps) as i64;
         // The last group is written apart, after a loop that runs at least once.
         assert!(groups >= 2, "a panel has at least two groups of steps");
-        let cursors: Vec<Cursor> = walks.iter().map(|walk| self.start_walk(walk)).collect();
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(groups as u64));
         let group = self.t.load("i64", &counter, 8);
-        self.write_group(pass, &group, None, &cursors);
+        self.write_group(pass, &group, None);
         let more = self.t.add("i64", &group, &Opd::Int(1));
         self.t.store("i64", &more, &counter, 8);
         let again = self.t.icmp("ult", "i64", &more, &Opd::Int(groups - 1));
         self.t.terminator(format_args!("br i1 {again}, label %b{head}, label %b{done}, !llvm.loop !12"));
         self.t.label(done);
-        self.write_group(pass, &Opd::Int(groups - 1), Some(next), &cursors);
+        self.write_group(pass, &Opd::Int(groups - 1), Some(next));
     }
 
     /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next
     /// pass.
-    fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>, cursors: &[Cursor]) {
+    fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>) {
         let (left, right) = (&self.panel.left, &self.panel.right);
         let together = self.panel.fit.together as i64;
         let bytes = self.t.mul("i64", group, &Opd::Int(together * left.deeper()));
@@ -221,11 +200,6 @@ impl Writer<'_> {
         }
         self.keep_order();
         for row in 0..pass.rows {
-            for (_, prefetch) in
-                cursors.iter().enumerate().filter(|(n, _)| n * pass.rows / cursors.len() == row)
-            {
-                self.prefetch(prefetch);
-            }
             let line = pass.from + row;
             let start = left.starts[line / SIDE] + left.down() * (line % SIDE) as i64;
             for k in 0..self.panel.fit.together {
@@ -249,32 +223,6 @@ impl Writer<'_> {
                 self.load_sums(next, row);
             }
         }
-    }
-
-    /// Where a walk is.
-    fn start_walk(&mut self, walk: &Walk) -> Cursor {
-        let note = self.t.offset(&self.notes, &Opd::Int(walk.note));
-        let start = self.t.load("ptr", &note, 8);
-        let at = self.t.offset(&note, &Opd::Int(8));
-        let apart = self.t.load("i64", &at, 8);
-        let bytes = self.t.mul("i64", &apart, &Opd::Int(walk.row));
-        let start = self.t.offset(&start, &bytes);
-        let start = self.t.offset(&start, &Opd::Int(walk.byte));
-        let place = self.t.alloca("ptr", 8);
-        self.t.store("ptr", &start, &place, 8);
-        // Rows of one line each are columns of a matrix: many of its rows share the few places of the first
-        // level.
-        let (step, level) =
-            if walk.down { (apart, PrefetchHint::ReadL2) } else { (Opd::Int(LINE), PrefetchHint::Read) };
-        Cursor { place, step, level }
-    }
-
-    /// Prefetches a line and steps to the next.
-    fn prefetch(&mut self, prefetch: &Cursor) {
-        let at = self.t.load("ptr", &prefetch.place, 8);
-        prefetch_line(self.t, &at, prefetch.level);
-        let next = self.t.offset(&at, &prefetch.step);
-        self.t.store("ptr", &next, &prefetch.place, 8);
     }
 
     fn add_products(&mut self, row: usize, element: &Opd, values: &[Opd]) {

@@ -271,13 +271,10 @@ impl Emitter<'_, '_> {
         let metadata = self.metadata(&address.place);
         let is_kept = item.scalar != Scalar::Bool && item.count > 1 && runs.iter().all(|run| !run.same);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
-        let mut pieces = Vec::new();
         for run in runs {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);
-            let bytes = if run.same { item.bytes() } else { item.bytes() * run.lanes as i64 };
-            pieces.push((start, bytes));
             if run.same {
                 for (k, part) in parts.iter_mut().enumerate() {
                     let at = self.t.offset(&at, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
@@ -304,7 +301,6 @@ impl Emitter<'_, '_> {
                 part.push(self.t.shuffle(element, total, &all, &Opd::text("poison"), &picks));
             }
         }
-        self.prefetch_next(address, &pieces);
         self.joined(item, runs[0].lanes, parts)
     }
 
