@@ -35,4 +35,4 @@ pub use pointer_slots::PointerSlots;
 pub use threadgroups::observes_threadgroups;
 pub use uses::{use_counts, used_functions};
 pub use waiting_loops::{waiting_loops, waits_for_threads};
-pub use walk::{nesting, walk_insts};
+pub use walk::{jumps_out, nesting, walk_insts};

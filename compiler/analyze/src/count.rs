@@ -4,10 +4,8 @@
 //! region's
 //! instructions are executed equally often by a thread. A region ends where control may leave its block.
 
-use std::collections::BTreeSet;
-
-use anymetal_analysis::walk_insts;
-use anymetal_ir::{Block, Function, Inst, Label, Op, Type};
+use anymetal_analysis::jumps_out;
+use anymetal_ir::{Block, Function, Inst, Op, Type};
 use serde::Serialize;
 
 /// What a region's number of executions depends on besides those of the region around it.
@@ -131,7 +129,7 @@ impl Places {
                 self.block(function, nested, within, inner);
             }
             within.pop();
-            if may_leave(function, inst) {
+            if jumps_out(function, &[inst]) {
                 region = self.nested(region, FactorKind::GoesOn, line);
             }
         }
@@ -143,31 +141,6 @@ impl Places {
         for (region, inst) in each {
             add_operation(function, inst, self.counts_mut(region));
         }
-    }
-}
-
-/// Whether control may go from within the construct to somewhere else than to its end.
-fn may_leave(function: &Function, construct: Inst) -> bool {
-    let blocks = function.inst(construct).op.blocks();
-    let mut own: BTreeSet<Label> = label_of(&function.inst(construct).op).into_iter().collect();
-    for &block in &blocks {
-        walk_insts(function, block, &mut |inst| own.extend(label_of(&function.inst(inst).op)));
-    }
-    let mut leaves = false;
-    for &block in &blocks {
-        walk_insts(function, block, &mut |inst| match function.inst(inst).op {
-            Op::Return(_) => leaves = true,
-            Op::Break(label, _) | Op::Continue(label, _) => leaves |= !own.contains(&label),
-            _ => {}
-        });
-    }
-    leaves
-}
-
-fn label_of(op: &Op) -> Option<Label> {
-    match op {
-        Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
-        _ => None,
     }
 }
 

@@ -35,11 +35,9 @@ impl Jumps {
                 Op::Continue(label, values) if !values.is_empty() => {
                     jumps.to_params.entry(labelled[label]).or_default().push(inst);
                 }
-                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => {
-                    labelled.insert(*label, inst);
-                }
                 _ => {}
             }
+            labelled.extend(op.label().map(|label| (label, inst)));
             if !op.results().is_empty() || !op.params().is_empty() {
                 jumps.constructs.push(inst);
             }

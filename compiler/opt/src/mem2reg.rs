@@ -352,11 +352,8 @@ impl Promoter<'_> {
 
     fn construct(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         let results: Vec<usize> = self.liveness.live_after(inst).collect();
-        let (is_loop, label) = match self.function.inst(inst).op {
-            Op::Loop { label, .. } => (true, Some(label)),
-            Op::Switch { label, .. } | Op::Scope { label, .. } => (false, Some(label)),
-            _ => (false, None),
-        };
+        let op = &self.function.inst(inst).op;
+        let (is_loop, label) = (matches!(op, Op::Loop { .. }), op.label());
         let mark = self.log.len();
         let mut params = Vec::new();
         if is_loop {

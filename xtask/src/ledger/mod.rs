@@ -182,7 +182,8 @@ fn measure(
             compile_without.push(program.compile(workload, Some(switch))?);
         }
     }
-    let ratio = |with: &[f64], without: &[f64]| least(without) / least(with);
+    // More digits than these are noise.
+    let ratio = |with: &[f64], without: &[f64]| (1e3 * least(without) / least(with)).round() / 1e3;
     Ok(Measurement {
         set: workload.set.clone(),
         kernel: workload.name(),

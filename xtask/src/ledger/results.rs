@@ -24,11 +24,22 @@ pub(crate) struct Measurement {
     pub(super) kernel: String,
     pub(super) switch: String,
     /// Run time without over with: more than 1 is a gain. `None`: the code is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run_time: Option<f64>,
     /// Compile time without over with; `None`: not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) compile_time: Option<f64>,
     /// Whether the results are the same.
+    #[serde(default = "yes", skip_serializing_if = "is_so")]
     pub(super) agrees: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_so(flag: &bool) -> bool {
+    *flag
 }
 
 impl Measurement {
@@ -80,8 +91,13 @@ impl Results {
     }
 
     pub(super) fn write(&self, root: &Path) -> Result<(), String> {
-        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
-        std::fs::write(root.join(FILE), text + "\n").map_err(|error| format!("{FILE}: {error}"))
+        let json = |error: serde_json::Error| error.to_string();
+        let description = serde_json::to_string(&self.description).map_err(json)?;
+        let lines: Result<Vec<String>, _> = self.measurements.iter().map(serde_json::to_string).collect();
+        // A line for each, so that what changed can be seen.
+        let lines = lines.map_err(json)?.join(",\n");
+        let text = format!("{{\"description\": {description},\n\"measurements\": [\n{lines}\n]}}\n");
+        std::fs::write(root.join(FILE), text).map_err(|error| format!("{FILE}: {error}"))
     }
 
     /// Notes what is measured, and how.

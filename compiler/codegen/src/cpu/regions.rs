@@ -51,10 +51,7 @@ impl GroupLevel {
             if let Op::Break(label, _) | Op::Continue(label, _) = op {
                 found.group_jump |= labels.iter().any(|&(known, group)| known == *label && group);
             }
-            let label = match op {
-                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
-                _ => None,
-            };
+            let label = op.label();
             if let Some(label) = label {
                 labels.push((label, self.constructs[inst.index()]));
             }

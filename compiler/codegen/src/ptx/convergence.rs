@@ -99,7 +99,7 @@ impl Marker<'_> {
                 self.contents(nested, &mut Vec::new(), &mut contents, &mut exits);
                 self.jumps(nested, false, &mut Vec::new(), &mut jumps);
             }
-            let own = label_of(op);
+            let own = op.label();
             let leads_on = exits.iter().any(|label| Some(*label) != own && self.matters[label.index()]);
             let needs = contents.exchanges || contents.returns || leads_on;
             if let Some(label) = own {
@@ -136,7 +136,7 @@ impl Marker<'_> {
             {
                 exits.push(*label);
             }
-            let own = label_of(op);
+            let own = op.label();
             inner.extend(own);
             for nested in op.blocks() {
                 self.contents(nested, inner, contents, exits);
@@ -164,7 +164,7 @@ impl Marker<'_> {
                 _ => None,
             };
             let varying = varying || condition.is_some_and(|value| !self.uniformity.is_uniform(value));
-            let own = label_of(op);
+            let own = op.label();
             inner.extend(own);
             for nested in op.blocks() {
                 self.jumps(nested, varying, inner, out);
@@ -185,11 +185,4 @@ fn has_barrier_in(function: &Function, block: Block, tracked: &[bool], inside: b
         inside && op.is_threadgroup_barrier()
             || op.blocks().into_iter().any(|nested| has_barrier_in(function, nested, tracked, inside))
     })
-}
-
-fn label_of(op: &Op) -> Option<Label> {
-    match op {
-        Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
-        _ => None,
-    }
 }

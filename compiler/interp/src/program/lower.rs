@@ -210,9 +210,7 @@ impl Lowering<'_> {
         let function = self.function;
         walk_insts(function, function.body, &mut |inst| {
             let op = &function.inst(inst).op;
-            if let Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } = op {
-                self.labelled.insert(*label, inst);
-            }
+            self.labelled.extend(op.label().map(|label| (label, inst)));
             for &value in op.params().iter().chain(op.results()) {
                 let components = self.fresh(function.ty(value));
                 self.define(value, components);

@@ -385,6 +385,14 @@ impl Op {
         Self::Loop { label, inits, params, body, continuing, results }
     }
 
+    /// The label of a construct, which jumps to it name.
+    pub fn label(&self) -> Option<Label> {
+        match self {
+            Self::Loop { label, .. } | Self::Switch { label, .. } | Self::Scope { label, .. } => Some(*label),
+            _ => None,
+        }
+    }
+
     /// The results of a construct, in order.
     pub fn results(&self) -> &[Value] {
         match self {

@@ -155,10 +155,7 @@ impl Walk<'_> {
                 before
             }
             op => {
-                let label = match op {
-                    Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
-                    _ => None,
-                };
+                let label = op.label();
                 self.breaks.extend(label.map(|label| (label, after.clone())));
                 let mut before = LocalSet::new(self.numbers.locals.len());
                 for nested in op.blocks() {

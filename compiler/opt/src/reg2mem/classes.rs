@@ -103,9 +103,9 @@ impl Classes {
         let (mut all_defined, mut all_touched) = (Vec::new(), Vec::new());
         for &inst in function.block(block) {
             let op = &function.inst(inst).op;
-            if let Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } = op {
+            if let Some(label) = op.label() {
                 let [results, params] = [op.results(), op.params()].map(|of| of.iter().copied().collect());
-                self.labelled.insert(*label, (results, params));
+                self.labelled.insert(label, (results, params));
             }
             let of = |value: &Value| self.of_value[value];
             let mut defined: Vec<usize> = op.params().iter().chain(op.results()).map(of).collect();

@@ -6,8 +6,8 @@
 
 use std::rc::Rc;
 
-use anymetal_analysis::CountedLoops;
-use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
+use anymetal_analysis::{CountedLoops, jumps_out};
+use anymetal_ir::{Block, Inst, Label, Op, Value};
 use anymetal_opt::Feature;
 
 use super::control::Context;
@@ -48,7 +48,10 @@ impl Emitter<'_, '_> {
             return false;
         }
         let size = self.size(rest) + self.size(function.block(continuing));
-        if size > MAX_LOOP_COPY || leaves(function, rest) || leaves(function, function.block(continuing)) {
+        if size > MAX_LOOP_COPY
+            || jumps_out(function, rest)
+            || jumps_out(function, function.block(continuing))
+        {
             return false;
         }
         let (cond, stays_if) = (test.cond, !test.leaves_when);
@@ -101,29 +104,4 @@ impl Emitter<'_, '_> {
         }
         uses
     }
-}
-
-/// Whether a jump leads out of the instructions.
-fn leaves(function: &Function, insts: &[Inst]) -> bool {
-    fn visit(function: &Function, insts: &[Inst], inside: &mut Vec<Label>) -> bool {
-        insts.iter().any(|&inst| {
-            let op = &function.inst(inst).op;
-            match op {
-                Op::Break(label, _) | Op::Continue(label, _) => return !inside.contains(label),
-                Op::Return(_) => return true,
-                _ => {}
-            }
-            let label = match op {
-                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
-                _ => None,
-            };
-            inside.extend(label);
-            let found = op.blocks().iter().any(|&block| visit(function, function.block(block), inside));
-            if label.is_some() {
-                inside.pop();
-            }
-            found
-        })
-    }
-    visit(function, insts, &mut Vec::new())
 }

@@ -192,8 +192,8 @@ impl Planner<'_> {
             for nested in op.blocks() {
                 inside.extend(self.mark_escapes(nested));
             }
-            if let Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } = op {
-                inside.remove(&Some(*label));
+            if let label @ Some(_) = op.label() {
+                inside.remove(&label);
             }
             self.plan.escapes[inst.index()] = !inside.is_empty();
             all.extend(inside);

@@ -86,12 +86,9 @@ impl Emitter<'_, '_> {
         let (mut own, mut targets, mut returns) = (Vec::new(), Vec::new(), false);
         for &block in blocks {
             walk_insts(function, block, &mut |inst| match &function.inst(inst).op {
-                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => {
-                    own.push(*label)
-                }
                 Op::Break(label, _) | Op::Continue(label, _) => targets.push(*label),
                 Op::Return(_) => returns = true,
-                _ => {}
+                op => own.extend(op.label()),
             });
         }
         let is_masked = |label: &Label| {
