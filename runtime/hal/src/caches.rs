@@ -16,7 +16,7 @@ pub enum CacheLimit {
     Bytes(u64),
     /// Instructions of intermediate code.
     Instructions(u64),
-    /// The pipelines that are alive: an entry ends with the last pipeline that uses it.
+    /// The pipelines and graphs that are alive: an entry ends with the last of them that uses it.
     Pipelines,
 }
 
