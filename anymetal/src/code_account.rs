@@ -1,7 +1,8 @@
 //! The code of a device's pipelines: its size, and the bound on code that is kept for later launches.
 //!
-//! Owns [`CodeAccount`]. Code for one threadgroup size can be compiled again, so the least recently used of it
-//! is evicted beyond a number of bytes. Code for any size belongs to its pipeline and is only counted.
+//! Owns [`CodeAccount`]. Code for one threadgroup size can be compiled again, so the least recently used code
+//! of this kind is evicted beyond a number of bytes. Code for any size belongs to its pipeline and is only
+//! counted.
 //! Invariant: the code that was added last stays, so that a launch whose code alone exceeds the bound runs.
 //! Concurrency: the list is not locked while code is evicted.
 

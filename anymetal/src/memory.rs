@@ -155,8 +155,9 @@ impl Device {
         }
     }
 
-    /// The caches that belong to this device, by name: code of pipelines, idle buffers, and those of libraries
-    /// over it. [`cache_usage`] also lists the compiler's caches. Devices of one name share the list.
+    /// The caches that belong to this device, by name: code of pipelines, idle buffers, and those of
+    /// libraries over it. [`cache_usage`] also lists the compiler's caches. Devices of one name share the
+    /// list.
     pub fn cache_usage(&self) -> Vec<CacheUsage> {
         let mut usage = cache_usage();
         usage.retain(|usage| usage.owner == self.name());

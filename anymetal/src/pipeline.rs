@@ -182,8 +182,8 @@ impl Pipeline {
 
     /// Compiles the code for those threadgroup sizes now, so that no launch with one of them compiles: `256`,
     /// `(16, 16)`, `[8, 8, 4]`. Up to eight sizes have code of their own. A size of [`Pipeline::fallbacks`]
-    /// is tried again. The device evicts the least recently used code beyond `memory.code-bytes`, and the next
-    /// launch with that size compiles it again.
+    /// is tried again. The device evicts the least recently used code beyond `memory.code-bytes`, and the
+    /// next launch with that size compiles it again.
     ///
     /// Launches that give no size have 256, 32×8 or 32×4×2 threads, or what the kernel demands.
     pub fn warm_up(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Result<(), Error> {

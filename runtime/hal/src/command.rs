@@ -294,9 +294,10 @@ impl Command {
         }
     }
 
-    /// Checks the dispatches that are known only when their turn comes with these limits, in addition to those
-    /// of the device that runs them: for devices that lower the limits of another. A dispatch whose grid is
-    /// read from a buffer is not one of them: no limit bounds the counts, and the rest is known before.
+    /// Checks the dispatches that are known only when their turn comes with these limits, in addition to
+    /// those of the device that runs them: for devices that lower the limits of another. A dispatch whose
+    /// grid is read from a buffer is not one of them: no limit bounds the counts, and the rest is known
+    /// before.
     pub fn limit(&mut self, limits: &Arc<Capabilities>) {
         if let Command::ExecuteEncoded(execution) = self {
             execution.limit(limits);

@@ -1,8 +1,8 @@
 //! Numbers before their conversion to the scalar type that a kernel declares.
 //!
 //! Owns [`Scalar`], the value of an argument or of a function constant. Invariant: a value that the declared
-//! type cannot hold is refused; numbers for floating-point types are rounded to the nearest value, and nothing
-//! is truncated.
+//! type cannot hold is refused; numbers for floating-point types are rounded to the nearest value, and
+//! nothing is truncated.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! The files of `tests/exec` that name clang as their oracle, run by clang as C++: what they expect of an
 //! executor is what clang computes. Undefined behaviour ends the program.
 //!
-//! It is ignored because it needs `clang++`; `cargo xtask ci` runs it with `--ignored`. A feature instead would
-//! compile the library of this crate once more.
+//! It is ignored because it needs `clang++`; `cargo xtask ci` runs it with `--ignored`. A feature instead
+//! would compile the library of this crate once more.
 
 use anymetal_conformance::case::{Binding, Case, Grid};
 use anymetal_conformance::exec_file::{ExecFile, Oracle, files_below, folder, parse};

@@ -1,11 +1,11 @@
 //! Products of matrices by cuBLAS.
 //!
-//! Owns [`Products`]: what the library has for each stream, made at the stream's first product, with some 32
-//! MiB of the card. They are the card's and not a device's: they live as long as the process, as the card's
-//! context does, and devices that are opened later use them. When a stream goes, the next one that needs a handle
-//! gets it, once the work of the first has ended. None is returned to the library, which would wait for all
-//! work of the card, a kernel that never ends included. Concurrency: a stream's handle is behind a lock of its own,
-//! so that streams do not wait for each other.
+//! Owns [`Products`]: what the library has for each stream, made at the stream's first product, with some
+//! 32 MiB of the card. They are the card's and not a device's: they live as long as the process, as the
+//! card's context does, and devices that are opened later use them. When a stream goes, the next one that
+//! needs a handle gets it, once the work of the first has ended. None is returned to the library, which
+//! would wait for all work of the card, a kernel that never ends included. Concurrency: a stream's handle
+//! has its own lock, so that streams do not wait for each other.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -82,8 +82,8 @@ impl Products {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a product into a stream. The card's context is current. `destroy_idle` destroys a stream if it has
-    /// no work, and returns whether it did.
+    /// Puts a product into a stream. The card's context is current. `destroy_idle` destroys a stream if it
+    /// has no work, and returns whether it did.
     pub(super) fn put(
         &self,
         product: &MatrixProduct<u64>,

@@ -1,8 +1,8 @@
 //! Which stream has which handle of a library, and what becomes of a handle when its stream goes.
 //!
-//! Owns [`Handles`]. Invariants: each handle is in one list, so none is lost; a handle is lent again only after
-//! the work of its last stream has ended. A stream that goes is retired with its handle, and destroyed by the
-//! first sweep after its work. Generic, so that the rules are tested without a GPU.
+//! Owns [`Handles`]. Invariants: each handle is in one list, so none is lost; a handle is lent again only
+//! after the work of its last stream has ended. A stream that goes is retired with its handle, and
+//! destroyed by the first sweep after its work. Generic, so that the rules are tested without a GPU.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
