@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
 use crate::source_tree::SourceFile;
 
 /// The most files of a cycle.
@@ -56,9 +58,9 @@ struct Modules<'a>(BTreeMap<ModulePath, Module<'a>>);
 struct Module<'a> {
     /// The file, from the crate's `src`.
     file: &'a str,
-    tokens: Vec<&'a str>,
+    tokens: Vec<String>,
     /// What each imported or re-exported name stands for.
-    names: BTreeMap<&'a str, ModulePath>,
+    names: BTreeMap<String, ModulePath>,
     /// The paths that the file names, from the crate's root.
     used: BTreeSet<ModulePath>,
 }
@@ -71,12 +73,10 @@ fn crates(files: &[SourceFile]) -> BTreeMap<&str, Modules<'_>> {
         if within.starts_with("bin/") || within.ends_with("tests.rs") || within.contains("tests/") {
             continue;
         }
-        let module = Module {
-            file: within,
-            tokens: without_tests(tokens(&file.text)),
-            names: BTreeMap::new(),
-            used: BTreeSet::new(),
-        };
+        // The compiler reports a file that is not Rust.
+        let mut tokens = Vec::new();
+        self::tokens(file.text.parse().unwrap_or_default(), &mut tokens);
+        let module = Module { file: within, tokens, names: BTreeMap::new(), used: BTreeSet::new() };
         // `lib.rs` comes before `main.rs`.
         crates.entry(folder).or_default().0.entry(path_of(within)).or_insert(module);
     }
@@ -100,7 +100,8 @@ impl Modules<'_> {
         let paths: BTreeSet<ModulePath> = self.0.keys().cloned().collect();
         for (path, module) in &mut self.0 {
             let mut reader = Reader { path, modules: &paths, names: BTreeMap::new(), used: BTreeSet::new() };
-            reader.read(&module.tokens);
+            let tokens: Vec<&str> = module.tokens.iter().map(String::as_str).collect();
+            reader.read(&without_tests(&tokens));
             (module.names, module.used) = (reader.names, reader.used);
         }
     }
@@ -134,15 +135,15 @@ impl Modules<'_> {
 }
 
 /// Reads the paths of one file.
-struct Reader<'a, 'm> {
+struct Reader<'m> {
     path: &'m [String],
     modules: &'m BTreeSet<ModulePath>,
-    names: BTreeMap<&'a str, ModulePath>,
+    names: BTreeMap<String, ModulePath>,
     used: BTreeSet<ModulePath>,
 }
 
-impl<'a> Reader<'a, '_> {
-    fn read(&mut self, tokens: &[&'a str]) {
+impl Reader<'_> {
+    fn read(&mut self, tokens: &[&str]) {
         let count = |name: &str| tokens.iter().filter(|token| **token == name).count();
         let mut at = 0;
         // The depths of braces at which modules within the file end.
@@ -168,7 +169,7 @@ impl<'a> Reader<'a, '_> {
                             self.used.insert(path.clone());
                         }
                         if inner.is_empty() {
-                            self.names.insert(name, path);
+                            self.names.insert(name.to_owned(), path);
                         }
                     }
                     at = end.max(at);
@@ -270,70 +271,35 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// The tokens of a file, as far as paths need them: no comments, no literals.
-fn tokens(text: &str) -> Vec<&str> {
-    let (mut tokens, mut rest) = (Vec::new(), text);
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            _ if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            '"' => 1 + literal(&rest[1..]),
-            'r' if rest.starts_with("r\"") || rest.starts_with("r#\"") => raw_literal(rest),
-            '\'' => character(rest),
-            _ if first.is_alphanumeric() || first == '_' => {
-                let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-                tokens.push(&rest[..end]);
-                end
+/// The tokens of a file, as far as paths need them: without literals and comments.
+fn tokens(stream: TokenStream, tokens: &mut Vec<String>) {
+    for tree in stream {
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::None => ("", ""),
+                };
+                tokens.push(open.to_owned());
+                self::tokens(group.stream(), tokens);
+                tokens.push(close.to_owned());
             }
-            _ if rest.starts_with("::") => {
-                tokens.push(&rest[..2]);
-                2
-            }
-            _ if first.is_whitespace() => first.len_utf8(),
-            _ => {
-                tokens.push(&rest[..first.len_utf8()]);
-                first.len_utf8()
-            }
-        };
-        rest = &rest[length..];
-    }
-    tokens
-}
-
-/// The length of a string literal after its opening quote.
-fn literal(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, character) in text.char_indices() {
-        match character {
-            '"' if !escaped => return at + 1,
-            '\\' => escaped = !escaped,
-            _ => escaped = false,
+            TokenTree::Ident(name) => tokens.push(name.to_string()),
+            TokenTree::Punct(mark) => match tokens.last_mut() {
+                Some(last) if mark.as_char() == ':' && last == ":" => last.push(':'),
+                _ => tokens.push(mark.as_char().to_string()),
+            },
+            TokenTree::Literal(_) => tokens.push(String::new()),
         }
-    }
-    text.len()
-}
-
-fn raw_literal(text: &str) -> usize {
-    let hashes = text[1..].find('"').unwrap_or(0);
-    let end = format!("\"{}", &text[1..=hashes]);
-    let start = hashes + 2;
-    text[start..].find(&end).map_or(text.len(), |at| start + at + end.len())
-}
-
-/// The length of a character literal, or of the quote of a lifetime.
-fn character(text: &str) -> usize {
-    let mut characters = text.char_indices().skip(1);
-    match (characters.next(), characters.next()) {
-        (Some((_, '\\')), Some(_)) => text[3..].find('\'').map_or(text.len(), |end| end + 4),
-        (Some(_), Some((at, '\''))) => at + 1,
-        _ => 1,
     }
 }
 
 /// The tokens without items that only tests have.
-fn without_tests(tokens: Vec<&str>) -> Vec<&str> {
+fn without_tests<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
-    let (mut kept, mut rest) = (Vec::new(), &tokens[..]);
+    let (mut kept, mut rest) = (Vec::new(), tokens);
     while let Some(first) = rest.first() {
         if rest.starts_with(&MARK) {
             rest = &rest[item(rest)..];
