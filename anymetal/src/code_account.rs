@@ -129,8 +129,8 @@ impl CacheOwner for CodeAccount {
         }
         others.retain(|address, _| !kept.contains_key(address));
         let mut list = |name, code: &BTreeMap<usize, u64>, limit| {
-            let (owner, entries, bytes) = (self.device.clone(), code.len() as u64, code.values().sum());
-            into.push(CacheUsage { name, owner, entries, bytes, limit });
+            let usage = CacheUsage::new(name, self.device.clone(), limit);
+            into.push(usage.entries(code.len() as u64).bytes(code.values().sum()));
         };
         list("code for threadgroup sizes", &kept, CacheLimit::Bytes(self.limit));
         list("code of pipelines", &others, CacheLimit::Pipelines);

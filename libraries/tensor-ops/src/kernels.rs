@@ -117,8 +117,9 @@ pub(crate) struct Kernels {
 impl CacheOwner for Kernels {
     fn usage(&self, into: &mut Vec<CacheUsage>) {
         let mut list = |name, entries: usize, bytes: usize| {
-            let (owner, limit) = (self.device.clone(), CacheLimit::Entries(MAX_PIPELINES as u64));
-            into.push(CacheUsage { name, owner, entries: entries as u64, bytes: bytes as u64, limit });
+            let limit = CacheLimit::Entries(MAX_PIPELINES as u64);
+            let usage = CacheUsage::new(name, self.device.clone(), limit);
+            into.push(usage.entries(entries as u64).bytes(bytes as u64));
         };
         // Their code is in the device's account.
         let made = lock(&self.made).len();

@@ -50,13 +50,8 @@ fn error_of(error: CublasError) -> DriverError {
 impl CacheOwner for Products {
     fn usage(&self, into: &mut Vec<CacheUsage>) {
         let entries = self.lock().len() as u64;
-        into.push(CacheUsage {
-            name: "cuBLAS handles",
-            owner: self.card.clone(),
-            entries,
-            bytes: entries * HANDLE_BYTES,
-            limit: CacheLimit::Bytes(u64::MAX),
-        });
+        let usage = CacheUsage::new("cuBLAS handles", self.card.clone(), CacheLimit::Bytes(u64::MAX));
+        into.push(usage.entries(entries).bytes(entries * HANDLE_BYTES));
     }
 
     /// The library would wait for all work of the card.
