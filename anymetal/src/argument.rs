@@ -6,10 +6,9 @@
 use anymetal_hal::error::DeviceError;
 use bytemuck::{NoUninit, Pod};
 
-pub use anymetal_core::submission::argument::{
-    Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
-};
+pub use anymetal_core::submission::argument::{Argument, ArgumentTarget, Inline, InlineBytes, Unbound};
 pub use anymetal_hal::command::BoundResource;
+pub use anymetal_types::scalar_value::Scalar;
 
 use crate::buffer::{Buffer, BufferView};
 use crate::element::fits;

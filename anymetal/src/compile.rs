@@ -7,16 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anymetal_driver::{
-    ArgumentLayout, CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition,
-    FunctionNumber, Fusion, FusionPart, LinkedFunction, MathMode as CompilerMathMode, Source, SourceOptions,
-    Specialisation, Target,
+    ArgumentLayout, CompileError, Compiler, Definition, FunctionNumber, Fusion, FusionPart, LinkedFunction,
+    MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::stage_input::{StageInputDescriptor, check_described};
 use anymetal_types::family::Family;
+use anymetal_types::scalar_value::Scalar;
 
-use crate::constants::{ConstantKey, FunctionConstants, Value};
+use crate::constants::FunctionConstants;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::functions::LinkedFunctions;
@@ -24,7 +24,6 @@ use crate::library::{CheckMode, CompileOptions, MathMode};
 use crate::notice::pass_on_compiler_notes;
 use crate::pipeline::Grids;
 use crate::sanitized::SanitizedLibrary;
-use anymetal_core::submission::argument::Scalar;
 
 /// The threadgroup memory that accesses are bounded by with [`CheckMode::Pages`]: about that of a core of
 /// Apple's GPUs, of which a threadgroup may have half.
@@ -126,13 +125,11 @@ impl CompiledLibrary {
         }
         let mut list = Vec::new();
         for linked in functions.iter() {
-            let constants = linked.constants.values();
-            let constants = constants.map(|(key, value)| (compiler_key(key), compiler_value(value)));
             list.push(LinkedFunction {
                 library: linked.compiled.of_source()?.clone(),
                 name: linked.name.clone(),
                 alias: linked.alias.clone(),
-                constants: constants.collect(),
+                constants: linked.constants.values().to_vec(),
                 is_private: linked.is_private,
             });
         }
@@ -395,9 +392,7 @@ pub(crate) fn code_options(options: &CompileOptions) -> Specialisation {
 
 /// The code with values for function constants.
 pub(crate) fn specialisation(constants: &FunctionConstants, code: &Specialisation) -> Specialisation {
-    let constants =
-        constants.values().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
-    Specialisation { constants, ..code.clone() }
+    Specialisation { constants: constants.values().to_vec(), ..code.clone() }
 }
 
 fn source_options(options: &CompileOptions) -> SourceOptions {
@@ -417,22 +412,5 @@ fn source_options(options: &CompileOptions) -> SourceOptions {
         },
         language_version: options.language_version,
         logging: options.logging,
-    }
-}
-
-fn compiler_key(key: &ConstantKey) -> CompilerKey {
-    match key {
-        ConstantKey::Index(index) => CompilerKey::Index(*index),
-        ConstantKey::Name(name) => CompilerKey::Name(name.clone()),
-        ConstantKey::Component(whole, lane) => CompilerKey::Component(Box::new(compiler_key(whole)), *lane),
-    }
-}
-
-fn compiler_value(value: Value) -> ConstantValue {
-    match value {
-        Value::Typed(scalar, bits) => ConstantValue::Typed(scalar, bits),
-        Value::Converted(Scalar::Bool(value)) => ConstantValue::Bool(value),
-        Value::Converted(Scalar::Integer(value)) => ConstantValue::Integer(value),
-        Value::Converted(Scalar::Float(value)) => ConstantValue::Float(value),
     }
 }

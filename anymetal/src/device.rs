@@ -20,6 +20,7 @@ use anymetal_core::tenant::{Tenant, TenantLimits};
 use anymetal_core::trace::Trace;
 use anymetal_driver::Target;
 use anymetal_hal::artifact::Artifact;
+use anymetal_hal::caches::{self, CacheOwner};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::Clock;
 use anymetal_hal::device::Device as HalDevice;
@@ -28,6 +29,8 @@ use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_telemetry::collect::{Collect, Sums, add_collector};
 use anymetal_telemetry::names::metrics as names;
 use anymetal_testing::emulated::EmulatedDevice;
+
+use crate::code_account::CodeAccount;
 use anymetal_types::family::Family;
 
 use crate::compile::CompiledLibrary;
@@ -61,6 +64,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) allocator: Allocator,
     pub(crate) transfers: Transfers,
+    code: Arc<CodeAccount>,
 }
 
 impl Device {
@@ -124,7 +128,10 @@ impl Device {
         let allocator = Allocator::new(Arc::clone(&hal), budget.clone(), registry.clone());
         let transfers = Transfers::default();
         let context = Context::with(Arc::clone(&hal), clock, config.history.history());
-        let shared = Shared { hal, own, config, context, budget, pool, registry, allocator, transfers };
+        let code = Arc::new(CodeAccount::new(hal.name(), config.memory.code_bytes));
+        let caches: Arc<dyn CacheOwner> = Arc::<CodeAccount>::clone(&code);
+        caches::register(Arc::downgrade(&caches));
+        let shared = Shared { hal, own, config, context, budget, pool, registry, allocator, transfers, code };
         let shared = Arc::new(shared);
         let collector: Arc<dyn Collect> = Arc::<Shared>::clone(&shared);
         add_collector(Arc::downgrade(&collector));
@@ -258,7 +265,23 @@ impl Device {
         artifact: &Arc<Artifact>,
         kernel: &str,
     ) -> Result<Arc<dyn HalPipeline>, Error> {
+        let code = self.new_code(artifact, kernel)?;
+        self.code().add(artifact, &code, None);
+        Ok(code)
+    }
+
+    /// As [`Device::pipeline_of`], for code that the caller adds to the account.
+    pub(crate) fn new_code(
+        &self,
+        artifact: &Arc<Artifact>,
+        kernel: &str,
+    ) -> Result<Arc<dyn HalPipeline>, Error> {
         Ok(self.context().pipeline(artifact, kernel)?)
+    }
+
+    /// The account of its pipelines' code.
+    pub(crate) fn code(&self) -> &CodeAccount {
+        &self.shared.code
     }
 
     /// A queue with the limits that the settings say.

@@ -2,7 +2,7 @@
 //! threadgroup sizes.
 
 use crate::constants::FunctionConstants;
-use anymetal_core::submission::argument::Scalar;
+use anymetal_types::scalar_value::Scalar;
 
 /// Values of function constants that programs do not see, by their indices in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

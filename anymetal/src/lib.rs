@@ -76,6 +76,7 @@ mod buffer;
 mod buffer_descriptor;
 #[doc(hidden)]
 pub mod call;
+mod code_account;
 #[cfg(feature = "nccl")]
 pub mod collectives;
 pub mod command;

@@ -18,11 +18,13 @@ pub use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeError, M
 pub use anymetal_core::memory::pool::{AcquireRequest, Pool, PoolStats, PooledBuffer, Trimmed};
 pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_hal::buffer::StorageMode;
+/// Lists the caches of an object of a library over this crate while the object is alive.
+pub use anymetal_hal::caches::register as register_caches;
 /// Empties all caches of this process as far as nothing uses their entries.
 pub use anymetal_hal::caches::trim as trim_caches;
 /// The usage of all caches of this process, by owner and name: compiled kernels, code on devices, pools.
 pub use anymetal_hal::caches::usage as cache_usage;
-pub use anymetal_hal::caches::{CacheLimit, CacheUsage};
+pub use anymetal_hal::caches::{CacheLimit, CacheOwner, CacheUsage};
 pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::heap::HEAP_ALIGNMENT;
 pub use anymetal_hal::host_pages::{HOST_PAGE_BYTES, HostMemory, HostPages, MIN_MEMORY_ALIGNMENT};
@@ -151,6 +153,15 @@ impl Device {
             pressure: budget.pressure(),
             pool: self.shared.pool.stats(),
         }
+    }
+
+    /// The caches that belong to this device, by name: code of pipelines, idle buffers, and those of
+    /// libraries over it. [`cache_usage`] also lists the compiler's caches. Devices of one name share the
+    /// list.
+    pub fn cache_usage(&self) -> Vec<CacheUsage> {
+        let mut usage = cache_usage();
+        usage.retain(|usage| usage.owner == self.name());
+        usage
     }
 
     /// Every buffer and heap of this device that lives, the oldest first, without what the device made for

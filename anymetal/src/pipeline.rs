@@ -6,7 +6,8 @@
 //! list of sizes is not held while code is made; a second launch with the same size waits, launches with
 //! other sizes do not.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use anymetal_hal::artifact::{Effort, KernelInfo, ReducedEffort};
 use anymetal_hal::command::Grid;
@@ -14,6 +15,7 @@ use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::validate::{check_arguments, check_group_size};
 use anymetal_telemetry::{record, span};
 
+use crate::code_account::Evictable;
 use crate::compile::{CompiledLibrary, Description};
 use crate::compiling::Compiling;
 use crate::constants::FunctionConstants;
@@ -65,6 +67,25 @@ struct Specialised {
     known: KnownFormats,
     /// Empty while it is made.
     code: OnceLock<Result<Arc<dyn HalPipeline>, Error>>,
+    /// When it was last launched, by the clock of the device's account.
+    last_used: AtomicU64,
+    pipeline: Weak<Shared>,
+}
+
+impl Evictable for Specialised {
+    fn last_used(&self) -> u64 {
+        self.last_used.load(Ordering::Relaxed)
+    }
+
+    fn evict(&self) {
+        let Some(pipeline) = self.pipeline.upgrade() else { return };
+        let mut known = pipeline.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = known.iter().position(|known| std::ptr::eq(Arc::as_ptr(known), self));
+        let evicted = position.map(|position| known.remove(position));
+        drop(known);
+        // Outside the lock: the device may unload the code.
+        drop(evicted);
+    }
 }
 
 /// The grids that code for one threadgroup size runs.
@@ -161,7 +182,8 @@ impl Pipeline {
 
     /// Compiles the code for those threadgroup sizes now, so that no launch with one of them compiles: `256`,
     /// `(16, 16)`, `[8, 8, 4]`. Up to eight sizes have code of their own. A size of [`Pipeline::fallbacks`]
-    /// is tried again.
+    /// is tried again. The device evicts the least recently used code beyond `memory.code-bytes`, and the
+    /// next launch with that size compiles it again.
     ///
     /// Launches that give no size have 256, 32×8 or 32×4×2 threads, or what the kernel demands.
     pub fn warm_up(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Result<(), Error> {
@@ -259,13 +281,22 @@ impl Pipeline {
         let fits = |known: &&Arc<Specialised>| {
             known.size == size && known.known == *formats && known.grids.include(grids)
         };
+        let now = self.device().code().tick();
         if let Some(found) = known.iter().find(fits) {
+            found.last_used.store(now, Ordering::Relaxed);
             return Some(Arc::clone(found));
         }
         if known.len() >= MAX_SPECIALISED {
             return None;
         }
-        let new = Arc::new(Specialised { size, grids, known: formats.clone(), code: OnceLock::new() });
+        let new = Arc::new(Specialised {
+            size,
+            grids,
+            known: formats.clone(),
+            code: OnceLock::new(),
+            last_used: AtomicU64::new(now),
+            pipeline: Arc::downgrade(&self.shared),
+        });
         known.push(Arc::clone(&new));
         Some(new)
     }
@@ -276,7 +307,7 @@ impl Pipeline {
     }
 
     /// The code, made now if it is not there.
-    fn code<'s>(&self, specialised: &'s Specialised) -> &'s Result<Arc<dyn HalPipeline>, Error> {
+    fn code<'s>(&self, specialised: &'s Arc<Specialised>) -> &'s Result<Arc<dyn HalPipeline>, Error> {
         specialised.code.get_or_init(|| {
             let made = self.specialise(specialised);
             if let Err(error) = &made {
@@ -303,11 +334,14 @@ impl Pipeline {
         threads.is_some_and(|threads| (1..=self.kernel().max_threads_per_threadgroup).contains(&threads))
     }
 
-    fn specialise(&self, wanted: &Specialised) -> Result<Arc<dyn HalPipeline>, Error> {
+    fn specialise(&self, wanted: &Arc<Specialised>) -> Result<Arc<dyn HalPipeline>, Error> {
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
         let constants = wanted.known.added_to(constants);
         let artifact = compiled.artifact(self.name(), &constants, Some(wanted.size), wanted.grids)?;
-        device.pipeline_of(&artifact, self.name())
+        let code = device.new_code(&artifact, self.name())?;
+        let kept: Arc<dyn Evictable> = Arc::<Specialised>::clone(wanted);
+        device.code().add(&artifact, &code, Some(Arc::downgrade(&kept)));
+        Ok(code)
     }
 
     /// The same kernel with no code yet.

@@ -3,6 +3,7 @@
 //! Owns [`Profiler`]; the rounds and their statistics are the runtime's.
 
 use anymetal_core::profile;
+use anymetal_types::setters;
 
 use crate::command_buffer::CommandBuffer;
 use crate::error::Error;
@@ -25,7 +26,7 @@ pub use anymetal_hal::completion::{CommandTiming, Timing};
 /// let twice = device.library_from_source(source)?.pipeline("twice")?;
 /// let y = device.buffer(&[1.0f32; 4096])?;
 /// let work = CountedWork { flop: 4096, bytes: 2 * 4 * 4096 };
-/// let profile = Profiler { iterations: 10, work, ..Profiler::default() }.run(&device.queue()?, |commands| {
+/// let profile = Profiler::default().iterations(10).work(work).run(&device.queue()?, |commands| {
 ///     let mut encoder = commands.compute_encoder();
 ///     encoder.set_pipeline(&twice);
 ///     encoder.set_buffer(0, &y, 0)?;
@@ -37,6 +38,7 @@ pub use anymetal_hal::completion::{CommandTiming, Timing};
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Profiler {
     /// Rounds before the measured ones; what is compiled in the first one is not measured.
     pub warm_up: usize,
@@ -45,6 +47,8 @@ pub struct Profiler {
     /// What one round does, counted by the caller: rates are of it.
     pub work: CountedWork,
 }
+
+setters!(Profiler { warm_up: usize, iterations: usize, work: CountedWork });
 
 impl Default for Profiler {
     fn default() -> Self {

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_hal::artifact::ArgumentInfo;
+use anymetal_types::setters;
 use anymetal_types::texture::{Description, LevelLayout};
 use bytemuck::Pod;
 
@@ -44,6 +45,7 @@ pub enum Swizzle {
 
 /// What a view of a texture shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextureView {
     /// Its texels are read and written as those of this format, which has as many bytes.
     pub format: PixelFormat,
@@ -56,6 +58,14 @@ pub struct TextureView {
     /// Where its channels come from.
     pub swizzle: [Swizzle; 4],
 }
+
+setters!(TextureView {
+    format: PixelFormat,
+    kind: TextureKind,
+    levels: Range<u32>,
+    slices: Range<u32>,
+    swizzle: [Swizzle; 4],
+});
 
 /// A texture: texels in rows, in a buffer of their own or of the program. Clones share the texels.
 ///
@@ -207,15 +217,9 @@ impl Texture {
         let cubes = matches!(view.kind, TextureKind::Cube | TextureKind::CubeArray);
         let faces = if cubes { 6 } else { 1 };
         let [width, height, depth] = self.descriptor.extent(levels.start);
-        let descriptor = TextureDescriptor {
-            kind: view.kind,
-            format: to,
-            width,
-            height,
-            depth,
-            array_length: (slices.end - slices.start) / faces,
-            levels: levels.end - levels.start,
-        };
+        let descriptor = TextureDescriptor::plane(to, width, height).of_kind(view.kind).with_depth(depth);
+        let descriptor = descriptor.with_array_length((slices.end - slices.start) / faces);
+        let descriptor = descriptor.with_levels(levels.end - levels.start);
         // The shape of the view is checked as that of a texture of its own.
         TextureLayout::new(&descriptor)?;
         let swizzle = view.swizzle.map(|channel| match channel {

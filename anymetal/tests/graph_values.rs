@@ -149,7 +149,7 @@ fn a_profile_is_of_the_code_that_launches_run() -> Result<(), Error> {
     let (scale, queue) = (fixture.kernel("scale")?, fixture.device.queue()?);
     let (x, y) = (fixture.device.buffer(&[2.0f32; 8])?, fixture.zeros::<f32>()?);
     let mut rounds = 0;
-    let profile = Profiler { warm_up: 2, iterations: 5, ..Profiler::default() }.run(&queue, |commands| {
+    let profile = Profiler::default().warm_up(2).iterations(5).run(&queue, |commands| {
         rounds += 1;
         let mut encoder = commands.compute_encoder();
         encoder.set_pipeline(&scale);

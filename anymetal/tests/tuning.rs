@@ -34,7 +34,7 @@ fn later_launches_have_the_size_that_was_found() {
         64 | 256 => Ok(()),
         other => Err(format!("{other} is not allowed")),
     };
-    let options = anymetal::tuning::SearchOptions { gain: -1000.0, rounds: 2, ..Default::default() };
+    let options = anymetal::tuning::SearchOptions::default().gain(-1000.0).rounds(2);
     let tuned = queue.tune(&size).options(options).check(check).run(|l| l.arg(&y).threads(5000)).unwrap();
     let refused = tuned.trials.iter().filter(|trial| matches!(trial.verdict, Verdict::Refused(_))).count();
     assert_eq!(refused, 4, "{:?}", tuned.trials);

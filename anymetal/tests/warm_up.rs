@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
+use anymetal::config::{Layers, Size};
 use anymetal::error::DeviceError;
+use anymetal::memory::{CacheLimit, CacheUsage};
 use anymetal::notice::{self, NoticeKind};
 use anymetal::testing::NullDevice;
 use anymetal::{Device, Error, Pipeline, PipelineDescriptor};
@@ -184,5 +186,60 @@ fn pipelines_are_made_in_the_background() -> Result<(), Error> {
     launch(&device, &set, 100, 64)?;
     let unknown = library.pipeline_async("sot").wait().unwrap_err();
     assert!(unknown.to_string().contains("did you mean `set`?"), "{unknown}");
+    Ok(())
+}
+
+/// A device of its own that keeps that much code for threadgroup sizes.
+fn keeping(bytes: u64) -> Result<Device, Error> {
+    let mut settings = Layers::default();
+    settings.code.memory.code_bytes = Some(Size(bytes));
+    Device::with_settings(&settings)
+}
+
+fn kept_code(device: &Device) -> CacheUsage {
+    let mut usage = device.cache_usage();
+    usage.retain(|usage| usage.name == "code for threadgroup sizes");
+    assert_eq!(usage.len(), 1, "{usage:?}");
+    usage.remove(0)
+}
+
+#[test]
+fn the_least_recently_used_code_is_evicted() -> Result<(), Error> {
+    let bytes = {
+        let device = keeping(1 << 30)?;
+        let library = device.library_from_source(SOURCE)?;
+        let (set, same) = (library.pipeline("set")?, library.pipeline("set")?);
+        set.warm_up([32, 64, 128])?;
+        let usage = kept_code(&device);
+        assert_eq!((usage.entries, usage.limit), (3, CacheLimit::Bytes(1 << 30)));
+        same.warm_up([32, 64, 128])?;
+        assert_eq!(kept_code(&device), usage, "pipelines of one artifact share its code");
+        drop((set, same));
+        assert_eq!(kept_code(&device).entries, 0);
+        usage.bytes
+    };
+    let device = keeping(bytes)?;
+    let library = device.library_from_source(SOURCE)?;
+    let (set, other) = (library.pipeline("set")?, library.pipeline("set")?);
+    set.warm_up([32, 64, 128])?;
+    launch(&device, &set, 64, 32)?;
+    other.warm_up([256])?;
+    let sizes = set.compiled_group_sizes();
+    assert!(sizes.contains(&[32, 1, 1]) && !sizes.contains(&[64, 1, 1]), "{sizes:?}");
+    assert!(kept_code(&device).bytes <= bytes);
+    launch(&device, &set, 64, 64)?;
+    assert!(set.compiled_group_sizes().contains(&[64, 1, 1]), "the launch compiled it again");
+    Ok(())
+}
+
+/// Code that alone is beyond the bound runs, and is the only code that is kept.
+#[test]
+fn the_newest_code_stays() -> Result<(), Error> {
+    let device = keeping(0)?;
+    let set = device.library_from_source(SOURCE)?.pipeline("set")?;
+    for size in [64, 32, 64] {
+        launch(&device, &set, 100, size)?;
+        assert_eq!(set.compiled_group_sizes(), [[size as u32, 1, 1]]);
+    }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod apple;
 mod c_library;
 mod ci;
 mod coverage;
+mod cycles;
 mod diagnostics;
 mod documents;
 mod environment;

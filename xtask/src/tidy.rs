@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{coverage, diagnostics, documents, environment, facade, fallbacks, generated, layers};
+use crate::{coverage, cycles, diagnostics, documents, environment, facade, fallbacks, generated, layers};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -79,6 +79,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     findings.extend(missing_readmes(&files));
     findings.extend(documents::check(root, &files));
     findings.extend(layers::check(root));
+    findings.extend(cycles::check(&files));
     findings.extend(facade::check(&files));
     findings.extend(diagnostics::check(&files));
     findings.extend(environment::check(&files));

@@ -50,6 +50,7 @@ pub struct Entry {
 
 /// A file that was renamed because it could not be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SetAside {
     /// Its name now.
     pub path: PathBuf,
@@ -60,6 +61,7 @@ pub struct SetAside {
 /// Why the file could not be read or written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the tuning database {} cannot be {action}: {reason}", path.display())]
+#[non_exhaustive]
 pub struct DatabaseError {
     /// The file.
     pub path: PathBuf,

@@ -7,10 +7,13 @@
 
 use std::time::Duration;
 
+use anymetal_types::setters;
+
 use super::database::Entry;
 
 /// How long and how closely to look.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct SearchOptions {
     /// The sum of measured times after which no new round begins.
     pub budget: Duration,
@@ -23,6 +26,8 @@ pub struct SearchOptions {
     /// The share of the default's time that another size must save, 0.02 for 2 %.
     pub gain: f64,
 }
+
+setters!(SearchOptions { budget: Duration, rounds: u32, first_cut: f64, cut: f64, gain: f64 });
 
 impl Default for SearchOptions {
     fn default() -> Self {
@@ -68,6 +73,7 @@ pub enum Verdict {
 
 /// A candidate with its times.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Trial {
     /// The threadgroup size.
     pub size: [u32; 3],
@@ -79,6 +85,7 @@ pub struct Trial {
 
 /// What a search found.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// All candidates in their order; the first one is the default.
     pub trials: Vec<Trial>,

@@ -71,7 +71,7 @@ fn layers(device: &Device) -> Result<([Texture; 3], Texture), Error> {
 #[test]
 fn textures_and_samplers_are_eight_bytes_of_a_structure() -> Result<(), Error> {
     let device = Device::system_default()?;
-    let around = SamplerDescriptor { pixel_coordinates: true, ..SamplerDescriptor::default() };
+    let around = SamplerDescriptor::default().pixel_coordinates(true);
     let around = around.with_address(AddressMode::ClampToEdge).gpu_resource_id();
     for (check_mode, library) in libraries(&device, LAYERS)? {
         let layout = library.argument_layout("blend", 2, &[])?.expect("it is a structure");
@@ -147,8 +147,7 @@ fn a_kernel_chooses_among_a_thousand_textures() -> Result<(), Error> {
     let library = device
         .create_library(&LibraryDescriptor::from_source(&format!("{HEADER}{BINDLESS}")).options(&options))?;
     let textures: Vec<_> = (0..COUNT).map(|n| row(&device, &[n as f32, 1.0])).collect::<Result<_, _>>()?;
-    let sampler =
-        SamplerDescriptor { pixel_coordinates: true, ..SamplerDescriptor::default() }.gpu_resource_id();
+    let sampler = SamplerDescriptor::default().pixel_coordinates(true).gpu_resource_id();
     let scale = device.buffer(&[2.0f32, 5000.0])?;
     let mut words = Vec::new();
     for (n, texture) in textures.iter().enumerate() {
@@ -294,13 +293,12 @@ kernel void levels(constant Scene& scene, device float* out, uint i [[thread_pos
 fn an_id_has_all_of_a_sampler() -> Result<(), Error> {
     let device = Device::system_default()?;
     let shape = TextureDescriptor::plane(PixelFormat::R32Float, 4, 4);
-    let texture = device.texture(&TextureDescriptor { levels: 3, ..shape })?;
+    let texture = device.texture(&shape.with_levels(3))?;
     for (level, texels) in [(0, 16), (1, 4), (2, 1)] {
         texture.write_slice(level, 0, &vec![level as f32; texels])?;
     }
     let sampler = |lod_clamp| {
-        let state =
-            SamplerDescriptor { mip_filter: MipFilter::Linear, lod_clamp, ..SamplerDescriptor::default() };
+        let state = SamplerDescriptor::default().mip_filter(MipFilter::Linear).lod_clamp(lod_clamp);
         state.gpu_resource_id()
     };
     let ids = [

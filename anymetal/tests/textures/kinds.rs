@@ -3,7 +3,7 @@
 //! covers: MSL 2.9, MSL 6.12
 //! oracle: exact
 
-use anymetal::texture::{BindingRole, Filter, MipFilter, Swizzle, TextureError, TextureKind, TextureView};
+use anymetal::texture::{BindingRole, Filter, MipFilter, Swizzle, TextureError, TextureKind};
 use anymetal::{Device, Error, PipelineDescriptor, PixelFormat, SamplerDescriptor, TextureDescriptor};
 
 fn run(source: &str, set: impl FnOnce(anymetal::Launch<'_>) -> anymetal::Launch<'_>) -> Result<(), Error> {
@@ -128,8 +128,7 @@ fn levels_are_means_and_are_mixed_by_their_number() -> Result<(), Error> {
     assert_eq!(texture.read_slice::<f32>(1, 0)?, [2.5, 4.5, 10.5, 12.5]);
     assert_eq!(texture.level(2)?.read::<f32>()?, [7.5]);
     let seen = device.buffer_zeroed::<f32>(6)?;
-    let sampler = SamplerDescriptor { mip_filter: MipFilter::Linear, ..SamplerDescriptor::default() }
-        .with_filter(Filter::Linear);
+    let sampler = SamplerDescriptor::default().mip_filter(MipFilter::Linear).with_filter(Filter::Linear);
     run(
         "kernel void k(texture2d<float> t [[texture(0)]], sampler s [[sampler(0)]], device float* seen [[buffer(0)]]) {
              constexpr sampler nearest(mip_filter::nearest), clamped(mip_filter::nearest, lod_clamp(2.0f, 2.0f)), none;
@@ -170,11 +169,9 @@ fn views_reorder_channels_and_reinterpret_bits() -> Result<(), Error> {
     let texture = device.texture(&TextureDescriptor::plane(PixelFormat::Rgba8Unorm, 1, 1))?;
     texture.write(&[255u8, 0, 51, 102])?;
     let swizzle = [Swizzle::Alpha, Swizzle::One, Swizzle::Red, Swizzle::Zero];
-    let other = texture.view(&TextureView { swizzle, ..texture.whole() })?;
-    let again = other.view(&TextureView {
-        swizzle: [Swizzle::Blue, Swizzle::Red, Swizzle::Green, Swizzle::Alpha],
-        ..other.whole()
-    })?;
+    let other = texture.view(&texture.whole().swizzle(swizzle))?;
+    let back = [Swizzle::Blue, Swizzle::Red, Swizzle::Green, Swizzle::Alpha];
+    let again = other.view(&other.whole().swizzle(back))?;
     let bits = texture.view_as(PixelFormat::R32Uint)?;
     let (seen, word) = (device.buffer_zeroed::<f32>(8)?, device.buffer_zeroed::<u32>(1)?);
     run(
@@ -201,12 +198,7 @@ fn slices_of_views_are_those_of_their_texture() -> Result<(), Error> {
         device.texture(&plane(2, 1).of_kind(TextureKind::D2Array).with_array_length(3).with_levels(2))?;
     layers.write(&[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0])?;
     layers.write_slice(1, 2, &[9.0f32])?;
-    let of = |level: u32| TextureView {
-        kind: TextureKind::D2,
-        levels: level..level + 1,
-        slices: 2..3,
-        ..layers.whole()
-    };
+    let of = |level: u32| layers.whole().kind(TextureKind::D2).levels(level..level + 1).slices(2..3);
     assert_eq!(layers.view(&of(0))?.read::<f32>()?, [4.0, 5.0]);
     let small = layers.view(&of(1))?;
     assert_eq!(small.read::<f32>()?, [9.0]);

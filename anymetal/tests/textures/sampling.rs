@@ -87,11 +87,8 @@ fn check(check_mode: CheckMode, formats: &[PixelFormat]) -> Result<(), Error> {
         for rule in rules() {
             let at = coordinates(rule.pixel);
             let filter = if rule.linear { Filter::Linear } else { Filter::Nearest };
-            let sampler = SamplerDescriptor {
-                pixel_coordinates: rule.pixel,
-                border: rule.border,
-                ..SamplerDescriptor::default().with_address(rule.address).with_filter(filter)
-            };
+            let sampler = SamplerDescriptor::default().with_address(rule.address).with_filter(filter);
+            let sampler = sampler.pixel_coordinates(rule.pixel).border(rule.border);
             let flat: Vec<f32> = at.iter().flatten().copied().collect();
             let (places, seen) = (device.buffer(&flat)?, device.buffer_zeroed::<f32>(at.len() * 4)?);
             let launch = queue.launch(&pipeline).texture(0, &texture).sampler(0, &sampler);

@@ -194,7 +194,7 @@ impl Compiler {
 impl CacheOwner for CompilerState {
     fn usage(&self, into: &mut Vec<CacheUsage>) {
         let mut list = |name, (entries, bytes), limit| {
-            into.push(CacheUsage { name, owner: "compiler".to_owned(), entries, bytes, limit });
+            into.push(CacheUsage::new(name, "compiler", limit).entries(entries).bytes(bytes));
         };
         let artifacts = self.artifacts.sum(|artifact| artifact.code.bytes());
         list("artifacts", artifacts, CacheLimit::Entries(self.artifacts.capacity()));

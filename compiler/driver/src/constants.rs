@@ -9,7 +9,7 @@ use std::fmt;
 use anymetal_diagnostics::suggest;
 use anymetal_hal::artifact::{ElementType, FunctionConstantInfo, ScalarType};
 use anymetal_ir::{FunctionConstant, FunctionConstantId, Module};
-use half::{bf16, f16};
+use anymetal_types::scalar_value::Scalar;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CompileError;
@@ -25,6 +25,31 @@ pub enum ConstantKey {
     Name(String),
     /// One component of a vector.
     Component(Box<ConstantKey>, u8),
+}
+
+impl From<u32> for ConstantKey {
+    fn from(index: u32) -> Self {
+        ConstantKey::Index(index)
+    }
+}
+
+/// Literals are `i32`; a negative one names no constant and is reported as unknown.
+impl From<i32> for ConstantKey {
+    fn from(index: i32) -> Self {
+        u32::try_from(index).map_or_else(|_| ConstantKey::Name(index.to_string()), ConstantKey::Index)
+    }
+}
+
+impl From<&str> for ConstantKey {
+    fn from(name: &str) -> Self {
+        ConstantKey::Name(name.to_owned())
+    }
+}
+
+impl From<String> for ConstantKey {
+    fn from(name: String) -> Self {
+        ConstantKey::Name(name)
+    }
 }
 
 impl ConstantKey {
@@ -66,77 +91,53 @@ impl fmt::Display for ConstantKey {
 /// The value of a function constant.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ConstantValue {
-    /// For `bool` only.
-    Bool(bool),
-    /// For integer types that hold it, and floating-point types that hold it exactly.
-    Integer(i128),
-    /// For floating-point types, rounded to the nearest value.
-    Float(#[serde(with = "crate::isolated::wire::bits")] f64),
+    /// Converted to the declared type.
+    Converted(Scalar),
     /// For exactly that type: the value's bits, zero-extended.
     Typed(ScalarType, u64),
 }
 
+impl<S: Into<Scalar>> From<S> for ConstantValue {
+    fn from(value: S) -> Self {
+        ConstantValue::Converted(value.into())
+    }
+}
+
 impl ConstantValue {
+    /// The value without its type.
+    #[must_use]
+    pub fn scalar(self) -> Scalar {
+        match self {
+            ConstantValue::Converted(value) => value,
+            ConstantValue::Typed(scalar, bits) => Scalar::from_bits(scalar, bits),
+        }
+    }
+
     /// The bits of a value of that type, zero-extended; `None` if the type cannot hold it.
     fn bits(self, declared: ScalarType) -> Option<u64> {
         match self {
+            ConstantValue::Converted(value) => value.to_bits(declared),
             ConstantValue::Typed(given, bits) => (given == declared).then_some(bits),
-            ConstantValue::Bool(value) => (declared == ScalarType::Bool).then_some(u64::from(value)),
-            ConstantValue::Integer(value) => integer_bits(value, declared),
-            ConstantValue::Float(value) => float_bits(value, declared),
         }
     }
 
     fn describe(self) -> String {
         match self {
+            ConstantValue::Converted(value) => value.to_string(),
             ConstantValue::Typed(given, _) => format!("a `{}`", given.msl_name()),
-            ConstantValue::Bool(value) => format!("`{value}`"),
-            ConstantValue::Integer(value) => format!("the integer {value}"),
-            ConstantValue::Float(value) => format!("the number {value:?}"),
         }
     }
 
     /// Adds the value to a key.
     pub(crate) fn add_to(self, key: KeyBuilder) -> KeyBuilder {
         match self {
-            ConstantValue::Bool(value) => key.field("bool").number(value.into()),
-            ConstantValue::Integer(value) => key.field("integer").field(value.to_le_bytes()),
-            ConstantValue::Float(value) => key.field("float").number(value.to_bits()),
+            ConstantValue::Converted(Scalar::Bool(value)) => key.field("bool").number(value.into()),
+            ConstantValue::Converted(Scalar::Integer(value)) => {
+                key.field("integer").field(value.to_le_bytes())
+            }
+            ConstantValue::Converted(Scalar::Float(value)) => key.field("float").number(value.to_bits()),
             ConstantValue::Typed(scalar, bits) => key.field(scalar.msl_name()).number(bits),
         }
-    }
-}
-
-fn integer_bits(value: i128, declared: ScalarType) -> Option<u64> {
-    match declared.integer_limits() {
-        None => {
-            let number = value as f64;
-            let exact = stored_float(number, declared) as i128 == value && number as i128 == value;
-            exact.then(|| float_bits(number, declared))?
-        }
-        // An integer is not a truth value.
-        Some(_) if declared == ScalarType::Bool => None,
-        Some((low, high)) => {
-            let mask = (1u128 << declared.bits()) - 1;
-            (low..=high).contains(&value).then_some((value as u128 & mask) as u64)
-        }
-    }
-}
-
-fn float_bits(value: f64, declared: ScalarType) -> Option<u64> {
-    Some(match declared {
-        ScalarType::F16 => f16::from_f64(value).to_bits().into(),
-        ScalarType::BF16 => bf16::from_f64(value).to_bits().into(),
-        ScalarType::F32 => (value as f32).to_bits().into(),
-        _ => return None,
-    })
-}
-
-fn stored_float(value: f64, declared: ScalarType) -> f64 {
-    match declared {
-        ScalarType::F16 => f16::from_f64(value).to_f64(),
-        ScalarType::BF16 => bf16::from_f64(value).to_f64(),
-        _ => f64::from(value as f32),
     }
 }
 
@@ -223,7 +224,7 @@ fn type_name(constant: &FunctionConstant) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anymetal_ir::Scalar;
+    use anymetal_ir::Scalar as IrScalar;
 
     fn module() -> Module {
         let constant = |name: &str, index, ty, signed| FunctionConstant {
@@ -234,12 +235,13 @@ mod tests {
             lane: 0,
             lanes: 1,
         };
-        let stride = |lane| FunctionConstant { lane, lanes: 2, ..constant("stride", 4, Scalar::I16, false) };
+        let stride =
+            |lane| FunctionConstant { lane, lanes: 2, ..constant("stride", 4, IrScalar::I16, false) };
         let function_constants = vec![
-            constant("width", 0, Scalar::I32, false),
-            constant("scale", 1, Scalar::F32, false),
-            constant("flag", 2, Scalar::Bool, false),
-            constant("offset", 3, Scalar::I16, true),
+            constant("width", 0, IrScalar::I32, false),
+            constant("scale", 1, IrScalar::F32, false),
+            constant("flag", 2, IrScalar::Bool, false),
+            constant("offset", 3, IrScalar::I16, true),
             stride(0),
             stride(1),
         ];
@@ -253,18 +255,18 @@ mod tests {
     #[test]
     fn values_are_converted_exactly_or_refused() {
         let name = |name: &str| ConstantKey::Name(name.into());
-        assert_eq!(one(name("width"), ConstantValue::Integer(7)).unwrap(), Some(7));
-        assert_eq!(one(ConstantKey::Index(3), ConstantValue::Integer(-1)).unwrap(), Some(0xffff));
-        assert_eq!(one(name("scale"), ConstantValue::Integer(2)).unwrap(), Some(0x4000_0000));
-        assert_eq!(one(name("scale"), ConstantValue::Float(0.5)).unwrap(), Some(0x3f00_0000));
-        assert_eq!(one(name("flag"), ConstantValue::Bool(true)).unwrap(), Some(1));
+        assert_eq!(one(name("width"), ConstantValue::from(7)).unwrap(), Some(7));
+        assert_eq!(one(ConstantKey::Index(3), ConstantValue::from(-1)).unwrap(), Some(0xffff));
+        assert_eq!(one(name("scale"), ConstantValue::from(2)).unwrap(), Some(0x4000_0000));
+        assert_eq!(one(name("scale"), ConstantValue::from(0.5)).unwrap(), Some(0x3f00_0000));
+        assert_eq!(one(name("flag"), ConstantValue::from(true)).unwrap(), Some(1));
         for (key, value) in [
-            ("width", ConstantValue::Integer(-1)),
-            ("width", ConstantValue::Float(1.0)),
+            ("width", ConstantValue::from(-1)),
+            ("width", ConstantValue::from(1.0)),
             ("width", ConstantValue::Typed(ScalarType::I32, 1)),
-            ("flag", ConstantValue::Integer(1)),
-            ("scale", ConstantValue::Integer((1 << 24) + 1)),
-            ("offset", ConstantValue::Integer(1 << 15)),
+            ("flag", ConstantValue::from(1)),
+            ("scale", ConstantValue::from((1 << 24) + 1)),
+            ("offset", ConstantValue::from(1 << 15)),
         ] {
             assert!(
                 matches!(one(name(key), value), Err(CompileError::ConstantType { .. })),
@@ -276,25 +278,25 @@ mod tests {
     #[test]
     fn vectors_get_a_value_for_each_component() {
         let component = |lane| ConstantKey::Component(Box::new(ConstantKey::Name("stride".into())), lane);
-        let given = [(component(1), ConstantValue::Integer(7)), (component(0), ConstantValue::Integer(3))];
+        let given = [(component(1), ConstantValue::from(7)), (component(0), ConstantValue::from(3))];
         let resolved = resolve(&given, &module(), "k", false).unwrap();
         assert_eq!(resolved, [(FunctionConstantId(5), Some(7)), (FunctionConstantId(4), Some(3))]);
-        let whole = one(ConstantKey::Index(4), ConstantValue::Integer(2)).unwrap_err().to_string();
+        let whole = one(ConstantKey::Index(4), ConstantValue::from(2)).unwrap_err().to_string();
         assert!(whole.contains("ushort2"), "{whole}");
         assert!(matches!(
-            one(component(2), ConstantValue::Integer(2)),
+            one(component(2), ConstantValue::from(2)),
             Err(CompileError::UnknownConstant { .. })
         ));
         let of_scalar = ConstantKey::Component(Box::new(ConstantKey::Index(0)), 0);
-        assert!(matches!(one(of_scalar, ConstantValue::Integer(2)), Err(CompileError::ConstantType { .. })));
+        assert!(matches!(one(of_scalar, ConstantValue::from(2)), Err(CompileError::ConstantType { .. })));
     }
 
     #[test]
     fn unknown_constants_name_those_that_exist() {
-        let error = one(ConstantKey::Name("widht".into()), ConstantValue::Integer(1)).unwrap_err();
+        let error = one(ConstantKey::Name("widht".into()), ConstantValue::from(1)).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("did you mean `width`?") && text.contains("`bool flag` (index 2)"), "{text}");
-        let ignored = resolve(&[(ConstantKey::Index(9), ConstantValue::Bool(true))], &module(), "k", true);
+        let ignored = resolve(&[(ConstantKey::Index(9), ConstantValue::from(true))], &module(), "k", true);
         assert_eq!(ignored.unwrap(), []);
     }
 }

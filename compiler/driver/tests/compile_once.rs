@@ -46,7 +46,7 @@ fn library(compiler: &Compiler, text: &str) -> Library {
 }
 
 fn for_size(size: Option<[u32; 3]>, whole_threadgroups_only: bool) -> Specialisation {
-    let constants = vec![(ConstantKey::Index(0), ConstantValue::Bool(true))];
+    let constants = vec![(ConstantKey::Index(0), ConstantValue::from(true))];
     Specialisation {
         constants,
         ignore_unknown_constants: true,

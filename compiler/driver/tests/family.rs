@@ -22,7 +22,7 @@ fn library(path: &Path) -> Library {
 }
 
 fn refusals(library: &Library, value: bool) -> String {
-    let constants = vec![(ConstantKey::Index(0), ConstantValue::Bool(value))];
+    let constants = vec![(ConstantKey::Index(0), ConstantValue::from(value))];
     let specialisation =
         Specialisation { constants, ignore_unknown_constants: true, ..Specialisation::default() };
     let mut text = String::new();

@@ -44,8 +44,8 @@ fn source(artifact: &Artifact) -> &Arc<MetalSource> {
 
 fn specialisation() -> Specialisation {
     let constants = vec![
-        (ConstantKey::Name("negate".to_owned()), ConstantValue::Bool(true)),
-        (ConstantKey::Index(7), ConstantValue::Integer(-2)),
+        (ConstantKey::Name("negate".to_owned()), ConstantValue::from(true)),
+        (ConstantKey::Index(7), ConstantValue::from(-2)),
     ];
     Specialisation { constants, ..Specialisation::default() }
 }

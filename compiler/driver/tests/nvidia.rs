@@ -143,8 +143,7 @@ fn attributes_of_stage_in_data_are_loads_of_their_formats() {
         .layout(5, BufferLayout::along_y(4))
         .indices(9, IndexType::U16);
     let values = described.constants(&library.reflect("store").unwrap()).unwrap().into_iter();
-    let constants =
-        values.map(|(index, value)| (ConstantKey::Index(index), ConstantValue::Integer(value.into())));
+    let constants = values.map(|(index, value)| (ConstantKey::Index(index), ConstantValue::from(value)));
     let specialisation = Specialisation { constants: constants.collect(), ..Specialisation::default() };
     let artifact = library.artifact("store", &specialisation, SM_80).unwrap();
     let kernel = artifact.kernel("store").unwrap();

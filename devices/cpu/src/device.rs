@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
-use anymetal_hal::caches::{self, CacheLimit, CacheOwner, CacheUsage};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::command::Command;
@@ -89,17 +88,6 @@ impl DeviceShared {
     }
 }
 
-impl CacheOwner for DeviceShared {
-    fn usage(&self, into: &mut Vec<CacheUsage>) {
-        let (entries, bytes) = self.loaded.usage();
-        let (owner, limit) = (self.name.clone(), CacheLimit::Pipelines);
-        into.push(CacheUsage { name: "loaded code", owner, entries, bytes, limit });
-    }
-
-    /// Code is in memory as long as a pipeline needs it, and no longer.
-    fn trim(&self) {}
-}
-
 impl CpuDevice {
     /// Makes the device and starts its workers, which sleep until there is work.
     pub fn new(options: &CpuDeviceOptions) -> Result<Self, DeviceError> {
@@ -126,8 +114,6 @@ impl CpuDevice {
             DeviceError::DeviceLost { device: "cpu".to_owned(), reason }
         })?;
         let shared = Arc::new(DeviceShared::new(options, capabilities, pool, clock));
-        let caches: Arc<dyn CacheOwner> = Arc::<DeviceShared>::clone(&shared);
-        caches::register(Arc::downgrade(&caches));
         Ok(CpuDevice { shared })
     }
 

@@ -179,13 +179,6 @@ pub(crate) struct LoadedCode {
 }
 
 impl LoadedCode {
-    /// The objects in memory, and their bytes.
-    pub(crate) fn usage(&self) -> (u64, u64) {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let live = entries.iter().filter_map(|(_, object)| object.upgrade());
-        live.fold((0, 0), |(count, bytes), object| (count + 1, bytes + object.memory_bytes() as u64))
-    }
-
     fn object(
         &self,
         artifact: &Arc<Artifact>,

@@ -7,13 +7,14 @@
 
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr::NonNull;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::matrix_product::MatrixProduct;
 use cudarc::driver::sys;
 
 mod card;
 mod cublas;
+mod handles;
 mod linker;
 mod peer;
 mod words;
@@ -32,7 +33,7 @@ pub(crate) struct CudaDriver {
     card: Card,
     number: c_int,
     context: Context,
-    products: cublas::Products,
+    products: Arc<cublas::Products>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -115,8 +116,17 @@ impl CudaDriver {
         let card = card::of(device)?;
         // SAFETY: a device of the driver's. The context is retained for as long as the process lives.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
-        let products = cublas::Products::default();
+        let products = cublas::Products::of_card(number);
         Ok(CudaDriver { card, number, context: Context(context), products })
+    }
+
+    /// Destroys a stream if it has no work; whether it did.
+    fn destroy_idle(&self, stream: u64) -> bool {
+        let is_idle = matches!(self.is_idle(stream), Ok(true));
+        if is_idle {
+            destroy(stream);
+        }
+        is_idle
     }
 
     /// Makes the card's context current.
@@ -134,6 +144,12 @@ impl CudaDriver {
         // SAFETY: the context is retained.
         check(unsafe { sys::cuCtxSetCurrent(self.context.0) })
     }
+}
+
+/// Destroys a stream. Work that it still has is let finish.
+fn destroy(stream: u64) {
+    // SAFETY: made by `create_stream` for the card whose context is current, and destroyed once.
+    let _ = check(unsafe { sys::cuStreamDestroy_v2(stream_of(stream)) });
 }
 
 /// Asks for all threadgroups of a launch at once.
@@ -229,11 +245,8 @@ unsafe impl Driver for CudaDriver {
     }
 
     fn destroy_stream(&self, stream: u64) {
-        if self.enter().is_ok() {
-            let has_work = !matches!(self.is_idle(stream), Ok(true));
-            self.products.forget(stream, has_work);
-            // SAFETY: made by `create_stream`; work that it still has is let finish.
-            let _ = check(unsafe { sys::cuStreamDestroy_v2(stream_of(stream)) });
+        if self.enter().is_ok() && !self.products.retire(stream, |stream| self.destroy_idle(stream)) {
+            destroy(stream);
         }
     }
 
@@ -416,7 +429,7 @@ unsafe impl Driver for CudaDriver {
 
     fn multiply(&self, product: &MatrixProduct<u64>, stream: u64) -> Result<(), DriverError> {
         self.enter()?;
-        self.products.put(product, stream)
+        self.products.put(product, stream, |stream| self.destroy_idle(stream))
     }
 
     fn begin_capture(&self, stream: u64) -> Result<(), DriverError> {

@@ -4,8 +4,8 @@
 //! never reaches it. Features of kernels are checked where they are compiled, since a device sees code only.
 //! Invariant: a dispatch that reaches the wrapped device has passed
 //! [`Dispatch::check`](anymetal_hal::command::Dispatch::check) with the family's limits, whoever submits it.
-//! The grids of indirect dispatches and of commands that kernels encode are data of the wrapped device,
-//! which checks them with its own limits.
+//! The wrapped device reads commands that kernels encode, and checks them with the limits that
+//! [`Command::limit`] adds.
 
 use std::sync::Arc;
 
@@ -32,14 +32,20 @@ use anymetal_types::family::table::Feature;
 pub struct EmulatedDevice {
     inner: Arc<dyn Device>,
     family: Family,
-    capabilities: Capabilities,
+    capabilities: Arc<Capabilities>,
 }
 
 impl EmulatedDevice {
     /// Wraps a device.
     pub fn new(inner: Arc<dyn Device>, family: Family) -> Self {
-        let capabilities = lowered(inner.capabilities(), family);
+        let capabilities = Arc::new(lowered(inner.capabilities(), family));
         EmulatedDevice { inner, family, capabilities }
+    }
+
+    /// Replaces the capabilities, for tests of limits that no family lowers on the wrapped device.
+    #[must_use]
+    pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
+        EmulatedDevice { capabilities: Arc::new(capabilities), ..self }
     }
 
     /// The family.
@@ -110,7 +116,7 @@ impl Device for EmulatedDevice {
 
     fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError> {
         let inner = self.inner.queue(descriptor)?;
-        Ok(Arc::new(EmulatedQueue { inner, limits: self.capabilities.clone() }))
+        Ok(Arc::new(EmulatedQueue { inner, limits: Arc::clone(&self.capabilities) }))
     }
 
     fn event(&self) -> Result<Arc<dyn Event>, DeviceError> {
@@ -164,18 +170,23 @@ fn check_commands(commands: &[Command], limits: &Capabilities) -> Result<(), Dev
 #[derive(Debug)]
 struct EmulatedQueue {
     inner: Arc<dyn Queue>,
-    limits: Capabilities,
+    limits: Arc<Capabilities>,
 }
 
 impl Queue for EmulatedQueue {
-    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
+    fn submit(&self, mut submission: CommandList) -> Result<Completion, DeviceError> {
         check_commands(&submission.commands, &self.limits)?;
+        submission.commands.iter_mut().for_each(|command| command.limit(&self.limits));
         self.inner.submit(submission)
     }
 
     fn run_inline(&self, submission: &CommandList) -> Option<Outcome> {
-        // A submission that is not allowed is not run; `submit` then returns the error.
+        // A submission that is not allowed is not run; `submit` then returns the error. Only `submit` can add
+        // limits to commands.
         check_commands(&submission.commands, &self.limits).ok()?;
+        if submission.commands.iter().any(|command| matches!(command, Command::ExecuteEncoded(_))) {
+            return None;
+        }
         self.inner.run_inline(submission)
     }
 
@@ -241,7 +252,7 @@ mod tests {
         let artifact = Arc::new(Artifact::new(target, code, vec![KernelInfo::new("k", "k")]));
         let kernel = inner.pipeline(&artifact, "k").unwrap();
         let capabilities = inner.capabilities().clone().max_threads_per_threadgroup(8);
-        let device = EmulatedDevice { inner: Arc::clone(&inner), family: Family::Apple7, capabilities };
+        let device = EmulatedDevice::new(Arc::clone(&inner), Family::Apple7).with_capabilities(capabilities);
         let queue = device.queue(&QueueDescriptor::default()).unwrap();
         let commands = |size| {
             let dispatch = Dispatch::new(Arc::clone(&kernel), Grid::Threads([64, 1, 1]), [size, 1, 1]);

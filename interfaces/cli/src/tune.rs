@@ -52,7 +52,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<(), Failure> {
     let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
     let mut bench = Bench::new(args, choice)?;
     let sizes = bench.candidates()?;
-    let options = SearchOptions { budget: args.budget, rounds: args.rounds, ..SearchOptions::default() };
+    let options = SearchOptions::default().budget(args.budget).rounds(args.rounds);
     let mut failure = None;
     let found = search(&sizes, &options, |size| {
         bench.measure(size).map_err(|error| {

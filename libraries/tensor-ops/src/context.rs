@@ -34,7 +34,7 @@ pub struct Ops {
 struct ContextState {
     device: Device,
     queue: Queue,
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     pending: Mutex<Pending>,
     calls: Mutex<CallLog>,
     times: CallTimes,
@@ -96,7 +96,7 @@ impl Ops {
         let state = ContextState {
             device: device.clone(),
             queue: queue.clone(),
-            kernels: Kernels::default(),
+            kernels: Kernels::new(device),
             pending: Mutex::default(),
             calls: Mutex::default(),
             times: CallTimes::default(),

@@ -5,9 +5,9 @@
 //! family's template.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anymetal::memory::LruMap;
+use anymetal::memory::{CacheLimit, CacheOwner, CacheUsage, LruMap, register_caches};
 use anymetal::{CompileOptions, Device, Library, LibraryDescriptor, MathMode, Pipeline};
 
 use crate::error::OpError;
@@ -109,20 +109,51 @@ const MAX_PIPELINES: usize = 1024;
 /// The pipelines of a context.
 #[derive(Debug)]
 pub(crate) struct Kernels {
+    device: String,
     made: Mutex<LruMap<(Source, &'static str, Defines), Pipeline>>,
     fused: Mutex<LruMap<(String, Defines), Pipeline>>,
 }
 
-impl Default for Kernels {
-    fn default() -> Self {
-        Kernels {
-            made: Mutex::new(LruMap::new(MAX_PIPELINES)),
-            fused: Mutex::new(LruMap::new(MAX_PIPELINES)),
-        }
+impl CacheOwner for Kernels {
+    fn usage(&self, into: &mut Vec<CacheUsage>) {
+        let mut list = |name, entries: usize, bytes: usize| {
+            let limit = CacheLimit::Entries(MAX_PIPELINES as u64);
+            let usage = CacheUsage::new(name, self.device.clone(), limit);
+            into.push(usage.entries(entries as u64).bytes(bytes as u64));
+        };
+        // Their code is in the device's account.
+        let made = lock(&self.made).len();
+        list("pipelines of tensor operations", made, 0);
+        let fused = lock(&self.fused);
+        let text = fused.keys().map(|(source, _)| source.len()).sum();
+        list("fused pipelines of tensor operations", fused.len(), text);
+    }
+
+    fn trim(&self) {
+        let made = std::mem::replace(&mut *lock(&self.made), LruMap::new(MAX_PIPELINES));
+        let fused = std::mem::replace(&mut *lock(&self.fused), LruMap::new(MAX_PIPELINES));
+        // Outside the locks, because the device may unload their code.
+        drop((made, fused));
     }
 }
 
+fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
+    map.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Kernels {
+    /// No pipelines, listed among the device's caches.
+    pub(crate) fn new(device: &Device) -> Arc<Self> {
+        let kernels = Arc::new(Kernels {
+            device: device.name().to_owned(),
+            made: Mutex::new(LruMap::new(MAX_PIPELINES)),
+            fused: Mutex::new(LruMap::new(MAX_PIPELINES)),
+        });
+        let caches: Arc<dyn CacheOwner> = Arc::<Kernels>::clone(&kernels);
+        register_caches(Arc::downgrade(&caches));
+        kernels
+    }
+
     /// The pipeline of a kernel, made now if it is not there.
     pub(crate) fn pipeline(
         &self,
@@ -132,7 +163,7 @@ impl Kernels {
         defines: Defines,
     ) -> Result<Pipeline, OpError> {
         let key = (source, kernel, defines);
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = lock(&self.made);
         if let Some(found) = made.get(&key) {
             return Ok(found.clone());
         }
@@ -153,7 +184,7 @@ impl Kernels {
         defines: Defines,
     ) -> Result<Pipeline, OpError> {
         let key = (source, defines);
-        let mut made = self.fused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = lock(&self.fused);
         if let Some(found) = made.get(&key) {
             return Ok(found.clone());
         }

@@ -286,6 +286,14 @@ pub const VARIABLES: &[Variable] = &[
     ),
     row(
         Group::Memory,
+        "ANYMETAL_MEMORY_CODE_BYTES",
+        Some("memory.code-bytes"),
+        "bytes",
+        "256 MiB",
+        "Bytes of code for threadgroup sizes that the pipelines of a device keep.",
+    ),
+    row(
+        Group::Memory,
         "ANYMETAL_MEMORY_BACKTRACES",
         Some("memory.backtraces"),
         "`0` or `1`",

@@ -6,6 +6,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use anymetal_types::setters;
+
 /// The bound of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,12 +18,13 @@ pub enum CacheLimit {
     Bytes(u64),
     /// Instructions of intermediate code.
     Instructions(u64),
-    /// The pipelines that are alive: an entry ends with the last pipeline that uses it.
+    /// The pipelines and graphs that are alive: an entry ends with the last of them that uses it.
     Pipelines,
 }
 
 /// The contents of a cache at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CacheUsage {
     /// The contents, such as `artifacts`.
     pub name: &'static str,
@@ -34,6 +37,16 @@ pub struct CacheUsage {
     /// Its bound.
     pub limit: CacheLimit,
 }
+
+impl CacheUsage {
+    /// An empty cache.
+    #[must_use]
+    pub fn new(name: &'static str, owner: impl Into<String>, limit: CacheLimit) -> Self {
+        CacheUsage { name, owner: owner.into(), entries: 0, bytes: 0, limit }
+    }
+}
+
+setters!(CacheUsage { entries: u64, bytes: u64 });
 
 /// An object with caches.
 pub trait CacheOwner: Send + Sync {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use anymetal_types::setters;
 
 use crate::buffer::Buffer;
+use crate::capabilities::Capabilities;
 use crate::completion::Completion;
 use crate::encoded_commands::{EncodedExecution, ExecutedRange};
 use crate::error::DeviceError;
@@ -290,6 +291,16 @@ impl Command {
             Command::Dispatch(dispatch) => Some(dispatch),
             Command::DispatchIndirect(indirect) => Some(indirect.dispatch_mut()),
             _ => None,
+        }
+    }
+
+    /// Checks the dispatches that are known only when their turn comes with these limits, in addition to
+    /// those of the device that runs them: for devices that lower the limits of another. A dispatch whose
+    /// grid is read from a buffer is not one of them: no limit bounds the counts, and the rest is known
+    /// before.
+    pub fn limit(&mut self, limits: &Arc<Capabilities>) {
+        if let Command::ExecuteEncoded(execution) = self {
+            execution.limit(limits);
         }
     }
 

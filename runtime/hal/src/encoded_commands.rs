@@ -20,6 +20,7 @@ use anymetal_abi::commands::{
 use crate::artifact::{ArgumentKind, KernelInfo};
 use crate::binding::{Binding, BoundResource, ThreadgroupMemory};
 use crate::buffer::{Buffer, BufferDescriptor};
+use crate::capabilities::Capabilities;
 use crate::command::{Command, Dispatch};
 use crate::device::Device;
 use crate::error::DeviceError;
@@ -199,6 +200,8 @@ pub struct EncodedExecution {
     inherited_bindings: Vec<Binding>,
     pub(crate) used: Vec<Arc<dyn Buffer>>,
     pub(crate) encodes: Vec<CommandMemory>,
+    /// Checked before those of the device that executes the commands.
+    limits: Vec<Arc<Capabilities>>,
     /// The buffers that commands may have, once [`attach`] has found them.
     residency: Arc<Residency>,
     counts: Arc<ExecutionCounts>,
@@ -238,6 +241,7 @@ impl EncodedExecution {
             inherited_bindings: Vec::new(),
             used: Vec::new(),
             encodes: Vec::new(),
+            limits: Vec::new(),
             residency: Arc::default(),
             counts: Arc::default(),
         })
@@ -300,7 +304,8 @@ impl EncodedExecution {
         Ok(!commands.is_empty())
     }
 
-    /// The dispatch that a command stands for; `None`: it does nothing.
+    /// The dispatch that a command stands for, checked with the limits of [`Command::limit`]; `None`: it does
+    /// nothing.
     pub fn dispatch(
         &self,
         memory: &CommandMemory,
@@ -329,7 +334,14 @@ impl EncodedExecution {
         let bindings = self.bindings(memory, kernel, &command).map_err(refuse)?;
         let threadgroup_memory = threadgroup_memory(kernel, &command.threadgroup_memory);
         let dispatch = Dispatch::new(pipeline, grid, command.group_size);
-        Ok(Some(dispatch.with_bindings(bindings).with_threadgroup_memory(threadgroup_memory)))
+        let dispatch = dispatch.with_bindings(bindings).with_threadgroup_memory(threadgroup_memory);
+        self.limits.iter().try_for_each(|limits| dispatch.check_alone(limits).map(drop))?;
+        Ok(Some(dispatch))
+    }
+
+    /// Also checks the commands with these limits when they are known.
+    pub(crate) fn limit(&mut self, limits: &Arc<Capabilities>) {
+        self.limits.push(Arc::clone(limits));
     }
 
     fn bindings(

@@ -53,6 +53,11 @@ impl<K: Ord + Clone, V> LruMap<K, V> {
         self.entries.remove(&oldest).map(|(value, _)| value)
     }
 
+    /// The keys, in their order.
+    pub fn keys(&self) -> impl Iterator<Item = &K> {
+        self.entries.keys()
+    }
+
     /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -7,6 +7,7 @@
 
 pub mod family;
 pub mod scalar;
+pub mod scalar_value;
 mod setters;
 pub mod tensor;
 pub mod texture;

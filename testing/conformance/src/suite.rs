@@ -31,6 +31,12 @@ impl Level {
         }
     }
 
+    /// Whether a subject runs at this level: one name of `every` in samples, and every name otherwise.
+    /// The name decides, so that a failure of a sample can be repeated.
+    pub fn includes(self, name: &str, every: usize) -> bool {
+        self != Self::Sample || hash(name).is_multiple_of(every)
+    }
+
     /// The element counts that families run.
     pub fn sizes(self) -> &'static [usize] {
         match self {
@@ -38,6 +44,11 @@ impl Level {
             Self::Full => &[0, 1, 31, 32, 33, 1000, (1 << 20) + 7],
         }
     }
+}
+
+/// A hash of a name that selects it for a sample. It must not change between runs and machines.
+pub fn hash(name: &str) -> usize {
+    name.bytes().fold(0usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
 }
 
 /// What an executor's results are compared with, beside the references.

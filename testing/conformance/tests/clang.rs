@@ -1,7 +1,8 @@
 //! The files of `tests/exec` that name clang as their oracle, run by clang as C++: what they expect of an
 //! executor is what clang computes. Undefined behaviour ends the program.
 //!
-//! Needs `clang++`, and is a feature (`clang-tests`), since `cargo test` runs without clang.
+//! It is ignored because it needs `clang++`; `cargo xtask ci` runs it with `--ignored`. A feature instead
+//! would compile the library of this crate once more.
 
 use anymetal_conformance::case::{Binding, Case, Grid};
 use anymetal_conformance::exec_file::{ExecFile, Oracle, files_below, folder, parse};
@@ -87,6 +88,7 @@ fn run(folder: &Path, library: &str, file: &ExecFile, program: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs clang++"]
 fn clang_computes_what_the_files_expect() {
     let folder = std::env::temp_dir().join(format!("anymetal-clang-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for programs");

@@ -6,7 +6,7 @@ use anymetal_conformance::execute::{
     Analysis, Cpu, Executor, Interpreter, Math, Sanitized, Source, UncheckedCpu,
 };
 use anymetal_conformance::expectation::Expectations;
-use anymetal_conformance::suite::{CasesOf, Level, Oracle, Outcome, run_family, run_kernels};
+use anymetal_conformance::suite::{CasesOf, Level, Oracle, Outcome, hash, run_family, run_kernels};
 use anymetal_conformance::{demo, llama, metal_examples};
 
 /// Devices are compared with the interpreter, too.
@@ -51,11 +51,6 @@ fn check_bits(name: &str) {
     let wanted = |kernel: &str| full || hash(kernel) % every(kernel) == 5;
     let source = Source { math: Math::Safe, ..family.source() };
     run_kernels(&source, family.cases_of, &Cpu, Oracle::Bits, &wanted).assert_good(name);
-}
-
-/// The seed of a sample.
-fn hash(kernel: &str) -> usize {
-    kernel.bytes().fold(0usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
 }
 
 /// The kernels that are run without `ANYMETAL_FULL`: machine code takes time to make, and large kernels take

@@ -1,4 +1,8 @@
 //! The programs of `tests/exec` on every executor. `ANYMETAL_EXEC=TEXT` runs those whose name contains it.
+//!
+//! The two tests with other passes and features run a sample of the programs, because machine code that is
+//! made without them is large and slow to make. They run all programs with `ANYMETAL_FULL`, and all that
+//! `ANYMETAL_EXEC` names.
 
 use anymetal_conformance::case::Faults;
 use anymetal_conformance::exec_file::{ExecFile, files_below, folder, parse};
@@ -6,9 +10,17 @@ use anymetal_conformance::execute::{Cpu, CpuWithPasses, Executor, Interpreter, S
 use anymetal_conformance::expectation::Expectations;
 use anymetal_conformance::suite::{Level, Outcome, run_cases};
 
+/// One program of this many is in the samples.
+const EVERY: usize = 5;
+
+/// The part of the names that the environment selects; empty for all programs.
+fn wanted() -> String {
+    std::env::var("ANYMETAL_EXEC").unwrap_or_default()
+}
+
 fn files() -> Vec<ExecFile> {
     let folder = folder();
-    let wanted = std::env::var("ANYMETAL_EXEC").unwrap_or_default();
+    let wanted = wanted();
     let mut files = Vec::new();
     for path in files_below(&folder).expect("tests/exec can be read") {
         let name = path.strip_prefix(&folder).unwrap_or(&path).with_extension("");
@@ -21,15 +33,24 @@ fn files() -> Vec<ExecFile> {
     files
 }
 
+/// The programs of the sample.
+fn sampled_files() -> Vec<ExecFile> {
+    let mut files = files();
+    if wanted().is_empty() {
+        files.retain(|file| Level::of_environment().includes(&file.name, EVERY));
+    }
+    files
+}
+
 fn check(executor: &dyn Executor) {
-    check_each(&[executor], 1);
+    check_each(files(), &[executor], 1);
 }
 
 /// Runs each program on one executor of every `stride`, beginning with another for each program.
-fn check_each(executors: &[&dyn Executor], stride: usize) {
+fn check_each(files: Vec<ExecFile>, executors: &[&dyn Executor], stride: usize) {
     let expectations = Expectations::of_repository();
     let mut outcome = Outcome::default();
-    for (position, file) in files().into_iter().enumerate() {
+    for (position, file) in files.into_iter().enumerate() {
         for executor in executors.iter().skip(position % stride).step_by(stride) {
             let mut cases = file.cases.clone();
             cases.retain(|case| executor.checks() || case.faults == Faults::Never);
@@ -72,11 +93,12 @@ fn cpu_without_checks() {
 
 #[test]
 fn cpu_without_features() {
-    check(&CpuWithPasses::without_features());
+    check_each(sampled_files(), &[&CpuWithPasses::without_features()], 1);
 }
 
-/// At lower levels, and without each pass and each feature of the code generator in turn: each program in one
-/// of these ways, and with `ANYMETAL_FULL` in all.
+/// At lower levels, and without each pass and each feature of the code generator in turn: each program of the
+/// sample in one of these ways, with `ANYMETAL_FULL=kernels` each program in one, and with `ANYMETAL_FULL=1`
+/// each program in all.
 #[test]
 fn cpu_without_each_pass() {
     let variants = CpuWithPasses::variants();
@@ -85,5 +107,5 @@ fn cpu_without_each_pass() {
         Level::Full => 1,
         Level::Sample | Level::Kernels => executors.len(),
     };
-    check_each(&executors, stride);
+    check_each(sampled_files(), &executors, stride);
 }

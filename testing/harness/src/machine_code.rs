@@ -36,8 +36,8 @@ impl Stage {
         let library = self.library.as_ref().map_err(Clone::clone)?;
         let info = library.reflect(kernel).map_err(|error| error.to_string())?;
         let value = |element: &ElementType| match element {
-            ElementType::Scalar(ScalarType::Bool) => ConstantValue::Bool(true),
-            _ => ConstantValue::Integer(2),
+            ElementType::Scalar(ScalarType::Bool) => ConstantValue::from(true),
+            _ => ConstantValue::from(2),
         };
         let constants = info.function_constants.iter();
         let constants = constants.map(|known| (ConstantKey::Index(known.index), value(&known.element)));

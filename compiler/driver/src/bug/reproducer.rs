@@ -14,6 +14,7 @@ use anymetal_files::trusted;
 use anymetal_hal::artifact::ScalarType;
 use anymetal_msl::CompileOptions;
 use anymetal_msl::token::MathMode;
+use anymetal_types::scalar_value::Scalar;
 
 use super::{CompilerBug, catch, run};
 use crate::constants::{ConstantKey, ConstantValue};
@@ -186,9 +187,9 @@ fn key_text(key: &ConstantKey) -> String {
 /// As `--constant` takes it. Values without a type get the usual one.
 fn value_text(value: ConstantValue) -> String {
     match value {
-        ConstantValue::Bool(value) => format!("bool:{value}"),
-        ConstantValue::Integer(value) => format!("i32:{value}"),
-        ConstantValue::Float(value) => format!("f32:{value}"),
+        ConstantValue::Converted(Scalar::Bool(value)) => format!("bool:{value}"),
+        ConstantValue::Converted(Scalar::Integer(value)) => format!("i32:{value}"),
+        ConstantValue::Converted(Scalar::Float(value)) => format!("f32:{value}"),
         ConstantValue::Typed(ty, bits) => match ty {
             ScalarType::Bool => format!("bool:{}", bits != 0),
             ScalarType::F32 => format!("f32:{}", f32::from_bits(bits as u32)),

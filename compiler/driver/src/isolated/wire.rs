@@ -74,19 +74,6 @@ impl Bytes {
     }
 }
 
-/// `f64` as its bits: JSON has no infinities and no NaN.
-pub(crate) mod bits {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(value.to_bits())
-    }
-
-    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<f64, D::Error> {
-        u64::deserialize(from).map(f64::from_bits)
-    }
-}
-
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {

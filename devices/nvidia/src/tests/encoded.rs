@@ -4,6 +4,8 @@ use anymetal_hal::encoded_commands::memory_layout::{Command as EncodedCommand, C
 use anymetal_hal::encoded_commands::{
     CommandMemory, EncodedExecution, ExecutedRange, IndirectPipelines, InvalidCommand, Repeat, attach,
 };
+use anymetal_testing::emulated::EmulatedDevice;
+use anymetal_types::family::Family;
 
 use super::*;
 
@@ -121,4 +123,24 @@ fn words_that_are_no_command_are_refused_before_anything_is_launched() {
         encoded.memory.buffer().write(start, &[0xff; 64]).unwrap();
     });
     assert!(matches!(garbage, InvalidCommand::Encoding(_)), "{garbage}");
+}
+
+#[test]
+fn encoded_commands_are_checked_with_the_limits_of_an_emulated_device() {
+    let encoded = Encoded::new();
+    let run = |most: u32| {
+        let inner: Arc<dyn Device> = Arc::new(encoded.bench.device.clone());
+        let capabilities = inner.capabilities().clone().max_threads_per_threadgroup(most);
+        let device = EmulatedDevice::new(inner, Family::Apple7).with_capabilities(capabilities);
+        let queue = device.queue(&QueueDescriptor::default()).unwrap();
+        let execution = encoded.execution(ExecutedRange::Commands(0..1), Repeat::Once);
+        let mut commands = vec![Command::ExecuteEncoded(Box::new(execution))];
+        attach(&mut commands);
+        queue.submit(CommandList::new(commands))?.wait().map(drop)
+    };
+    let refused = run(31);
+    assert!(matches!(refused, Err(DeviceError::GroupTooLarge { limit: 31, .. })), "{refused:?}");
+    assert_eq!(values(&encoded.x), [1; 40]);
+    run(32).unwrap();
+    assert_eq!(values(&encoded.x), [3; 40]);
 }

@@ -52,8 +52,8 @@ impl StandIns {
 /// `true` and 2 switch on most code.
 fn values(index: u32, element: &ElementType) -> Vec<(ConstantKey, ConstantValue)> {
     let value = |scalar: ScalarType| match scalar {
-        ScalarType::Bool => ConstantValue::Bool(true),
-        _ => ConstantValue::Integer(2),
+        ScalarType::Bool => ConstantValue::from(true),
+        _ => ConstantValue::from(2),
     };
     let whole = ConstantKey::Index(index);
     match *element {
@@ -62,6 +62,6 @@ fn values(index: u32, element: &ElementType) -> Vec<(ConstantKey, ConstantValue)
             (0..lanes).map(component).collect()
         }
         ElementType::Scalar(scalar) => vec![(whole, value(scalar))],
-        _ => vec![(whole, ConstantValue::Integer(2))],
+        _ => vec![(whole, ConstantValue::from(2))],
     }
 }

@@ -79,16 +79,15 @@ impl SamplerProperties {
         let filter = |number| choose(method, "filter", number, &[Filter::Nearest, Filter::Linear]);
         let mip_filters = [MipFilter::None, MipFilter::Nearest, MipFilter::Linear];
         let borders = [BorderColor::TransparentBlack, BorderColor::OpaqueBlack, BorderColor::OpaqueWhite];
-        State {
-            address: [self.s_address(), self.t_address(), self.r_address()].map(|mode| address(method, mode)),
-            mag_filter: filter(self.mag_filter()),
-            min_filter: filter(self.min_filter()),
-            mip_filter: choose(method, "mip filter", self.mip_filter(), &mip_filters),
-            pixel_coordinates: !self.normalized().as_bool(),
-            border: choose(method, "border colour", self.border(), &borders),
-            compare: compare(method, self.compare()),
-            lod_clamp: lod_clamp(self.lod_min(), self.lod_max()),
-        }
+        State::default()
+            .address([self.s_address(), self.t_address(), self.r_address()].map(|mode| address(method, mode)))
+            .mag_filter(filter(self.mag_filter()))
+            .min_filter(filter(self.min_filter()))
+            .mip_filter(choose(method, "mip filter", self.mip_filter(), &mip_filters))
+            .pixel_coordinates(!self.normalized().as_bool())
+            .border(choose(method, "border colour", self.border(), &borders))
+            .compare(compare(method, self.compare()))
+            .lod_clamp(lod_clamp(self.lod_min(), self.lod_max()))
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct TextureBindings {
 pub(crate) fn state_of(sampler: Option<&Sampler>, clamp: Option<[f32; 2]>) -> Option<SamplerDescriptor> {
     let state = sampler?.ivars().state;
     Some(match clamp {
-        Some([least, largest]) => SamplerDescriptor { lod_clamp: lod_clamp(least, largest), ..state },
+        Some([least, largest]) => state.lod_clamp(lod_clamp(least, largest)),
         None => state,
     })
 }

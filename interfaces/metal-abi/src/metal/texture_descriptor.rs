@@ -114,15 +114,15 @@ impl TextureProperties {
             u32::try_from(value)
                 .unwrap_or_else(|_| violation(method, format_args!("a {name} of {value} is too large")))
         };
-        Shape {
-            kind: kind_of(method, self.kind()),
-            format: format_of(method, self.format()),
-            width: extent("width", self.width()),
-            height: extent("height", self.height()),
-            depth: extent("depth", self.depth()),
-            array_length: extent("array length", self.array_length()),
-            levels: extent("number of mip levels", self.levels()),
-        }
+        Shape::plane(
+            format_of(method, self.format()),
+            extent("width", self.width()),
+            extent("height", self.height()),
+        )
+        .of_kind(kind_of(method, self.kind()))
+        .with_depth(extent("depth", self.depth()))
+        .with_array_length(extent("array length", self.array_length()))
+        .with_levels(extent("number of mip levels", self.levels()))
     }
 }
 

@@ -1,7 +1,6 @@
 //! How textures come to be: of a descriptor, in a heap, over a buffer, as views of others.
 
 use anymetal::texture::TextureLayout;
-use anymetal::texture::TextureView;
 use anymetal::{Error, PixelFormat, Texture as Memory};
 use objc2::Message;
 use objc2::rc::Retained;
@@ -123,13 +122,9 @@ impl Texture {
                 end.unwrap_or_else(|| violation(method, format_args!("{range:?} is beyond every texture")));
             range.location as u32..end
         };
-        let view = TextureView {
-            format: format_of(method, request.format),
-            kind: kind_of(method, request.kind),
-            levels: numbers(request.levels),
-            slices: numbers(request.slices),
-            ..ivars.memory.whole()
-        };
+        let view = ivars.memory.whole().format(format_of(method, request.format));
+        let view = view.kind(kind_of(method, request.kind));
+        let view = view.levels(numbers(request.levels)).slices(numbers(request.slices));
         let memory = ivars.memory.view(&view).unwrap_or_else(|error| violation(method, error));
         texture(
             method,
@@ -183,7 +178,7 @@ struct Surroundings {
 }
 
 fn texture(method: &str, memory: Memory, channels: Channels, rest: Surroundings) -> Retained<Texture> {
-    let view = TextureView { swizzle: channels.swizzle(method), ..memory.whole() };
+    let view = memory.whole().swizzle(channels.swizzle(method));
     let seen = memory.view(&view).unwrap_or_else(|error| violation(method, error));
     let Surroundings { device, heap, source, usage, options } = rest;
     let label = Label::default();

@@ -25,6 +25,8 @@ pub struct MemoryLayer {
     pub budget: Option<Size>,
     /// Bytes of the staging ring.
     pub staging_bytes: Option<Size>,
+    /// Bytes of code for threadgroup sizes that pipelines keep.
+    pub code_bytes: Option<Size>,
     /// Whether live resources keep their backtraces.
     pub backtraces: Option<bool>,
 }
@@ -45,6 +47,7 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_MEMORY_STAGING_BYTES", |layer, text| {
         parse(&mut layer.memory.staging_bytes, text, Size::EXPECTED)
     }),
+    ("ANYMETAL_MEMORY_CODE_BYTES", |layer, text| parse(&mut layer.memory.code_bytes, text, Size::EXPECTED)),
     ("ANYMETAL_MEMORY_BACKTRACES", |layer, text| flag(&mut layer.memory.backtraces, text)),
 ];
 
@@ -57,6 +60,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<MemoryConfig, ConfigError> {
     let idle_age = layers.find("ANYMETAL_MEMORY_POOL_IDLE_AGE", |layer| &layer.memory.pool_idle_age);
     let budget = layers.find("ANYMETAL_MEMORY_BUDGET", |layer| &layer.memory.budget);
     let staging = layers.find("ANYMETAL_MEMORY_STAGING_BYTES", |layer| &layer.memory.staging_bytes);
+    let code_bytes = layers.find("ANYMETAL_MEMORY_CODE_BYTES", |layer| &layer.memory.code_bytes);
     let backtraces = layers.find("ANYMETAL_MEMORY_BACKTRACES", |layer| &layer.memory.backtraces);
 
     let no_pool = "a pool without room refuses every request";
@@ -74,6 +78,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<MemoryConfig, ConfigError> {
         pool_idle_age: value(idle_age).map_or(defaults.pool_idle_age, |span| span.0),
         budget: value(budget).map(|size| size.0),
         staging_bytes: value(staging).map_or(defaults.staging_bytes, |size| size.0),
+        code_bytes: value(code_bytes).map_or(defaults.code_bytes, |size| size.0),
         backtraces: value(backtraces).unwrap_or(defaults.backtraces),
     })
 }
@@ -93,6 +98,9 @@ pub struct MemoryConfig {
     pub budget: Option<u64>,
     /// Bytes of the staging ring.
     pub staging_bytes: u64,
+    /// Bytes of code for threadgroup sizes that pipelines of a device keep. The least recently used code is
+    /// evicted.
+    pub code_bytes: u64,
     /// Whether live resources keep their backtraces.
     pub backtraces: bool,
 }
@@ -107,6 +115,7 @@ impl Default for MemoryConfig {
             pool_idle_age: Duration::from_secs(60),
             budget: None,
             staging_bytes: 32 << 20,
+            code_bytes: 256 << 20,
             backtraces: false,
         }
     }

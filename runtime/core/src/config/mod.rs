@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn upper_layers_count_setting_by_setting() {
         let mut layers = file(
-            "[memory]\npool-bytes = '1 GiB'\npool-buffers = 100\npool-idle-age = '500 ms'\nstaging-bytes = 4096\n",
+            "[memory]\npool-bytes = '1 GiB'\npool-buffers = 100\npool-idle-age = '500 ms'\nstaging-bytes = 4096\ncode-bytes = '1 MiB'\n",
         )
         .unwrap();
         layers.environment =
@@ -171,6 +171,7 @@ mod tests {
             pool_buffers: 200,
             pool_idle_age: Duration::from_millis(500),
             staging_bytes: 8192,
+            code_bytes: 1 << 20,
             ..MemoryConfig::default()
         };
         assert_eq!(memory, expected);

@@ -25,6 +25,7 @@ use anymetal_hal::pipeline::Pipeline;
 
 /// What a recorder keeps.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RecorderOptions {
     /// The most submissions.
     pub entries: usize,

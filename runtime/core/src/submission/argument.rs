@@ -5,9 +5,10 @@
 //! and graphs all bind through it. Invariant: a value that the declared type cannot hold is an error that
 //! names the argument; nothing is truncated.
 
-use anymetal_hal::artifact::{ArgumentInfo, ElementType, ScalarType};
+use anymetal_hal::artifact::{ArgumentInfo, ElementType};
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
+use anymetal_types::scalar_value::Scalar;
 use bytemuck::NoUninit;
 use half::{bf16, f16};
 
@@ -103,81 +104,9 @@ impl Argument for InlineBytes<'_> {
     }
 }
 
-/// A scalar before its conversion to the declared type.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scalar {
-    /// A truth value, for `bool` only.
-    Bool(bool),
-    /// An integer, for integer types that hold it and floating-point types that hold it exactly.
-    Integer(i128),
-    /// A number, for floating-point types, rounded to the nearest value.
-    Float(f64),
-}
-
-impl Scalar {
-    /// Its bytes as a value of that type; `None` if the type cannot hold it.
-    pub fn to_bytes(self, scalar: ScalarType) -> Option<Vec<u8>> {
-        match self {
-            Scalar::Bool(value) => (scalar == ScalarType::Bool).then(|| vec![u8::from(value)]),
-            Scalar::Integer(value) => integer_bytes(value, scalar),
-            Scalar::Float(value) => float_bytes(value, scalar),
-        }
-    }
-
-    fn describe(self) -> String {
-        match self {
-            Scalar::Bool(value) => format!("`{value}`"),
-            Scalar::Integer(value) => format!("the integer {value}"),
-            Scalar::Float(value) => format!("the number {value:?}"),
-        }
-    }
-}
-
-fn integer_bytes(value: i128, scalar: ScalarType) -> Option<Vec<u8>> {
-    Some(match scalar {
-        ScalarType::I8 => i8::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::U8 => u8::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::I16 => i16::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::U16 => u16::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::I32 => i32::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::U32 => u32::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::I64 => i64::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::U64 => u64::try_from(value).ok()?.to_le_bytes().to_vec(),
-        ScalarType::Bool => return None,
-        ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 => return exact_float_bytes(value, scalar),
-    })
-}
-
-/// The bytes of a floating-point value that is exactly the integer.
-fn exact_float_bytes(value: i128, scalar: ScalarType) -> Option<Vec<u8>> {
-    let number = value as f64;
-    let stored = match scalar {
-        ScalarType::F16 => f16::from_f64(number).to_f64(),
-        ScalarType::BF16 => bf16::from_f64(number).to_f64(),
-        _ => f64::from(number as f32),
-    };
-    // Both sides are compared as integers: a large `value` may have been rounded on its way to `number`.
-    (stored.is_finite() && stored as i128 == value).then(|| float_bytes(number, scalar))?
-}
-
-fn float_bytes(value: f64, scalar: ScalarType) -> Option<Vec<u8>> {
-    Some(match scalar {
-        ScalarType::F16 => f16::from_f64(value).to_le_bytes().to_vec(),
-        ScalarType::BF16 => bf16::from_f64(value).to_le_bytes().to_vec(),
-        ScalarType::F32 => (value as f32).to_le_bytes().to_vec(),
-        _ => return None,
-    })
-}
-
 macro_rules! scalar_arguments {
-    ($($type:ty => |$value:ident| $scalar:expr;)*) => {
+    ($($type:ty)*) => {
         $(
-            impl From<$type> for Scalar {
-                fn from($value: $type) -> Scalar {
-                    $scalar
-                }
-            }
-
             impl Argument for $type {
                 fn bind(&self, target: ArgumentTarget<'_>) -> Result<BoundResource, DeviceError> {
                     Scalar::from(*self).bind(target)
@@ -187,23 +116,7 @@ macro_rules! scalar_arguments {
     };
 }
 
-scalar_arguments! {
-    bool => |value| Scalar::Bool(value);
-    i8 => |value| Scalar::Integer(value.into());
-    u8 => |value| Scalar::Integer(value.into());
-    i16 => |value| Scalar::Integer(value.into());
-    u16 => |value| Scalar::Integer(value.into());
-    i32 => |value| Scalar::Integer(value.into());
-    u32 => |value| Scalar::Integer(value.into());
-    i64 => |value| Scalar::Integer(value.into());
-    u64 => |value| Scalar::Integer(value.into());
-    isize => |value| Scalar::Integer(value as i128);
-    usize => |value| Scalar::Integer(value as i128);
-    f16 => |value| Scalar::Float(value.to_f64());
-    bf16 => |value| Scalar::Float(value.to_f64());
-    f32 => |value| Scalar::Float(value.into());
-    f64 => |value| Scalar::Float(value);
-}
+scalar_arguments! { bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f16 bf16 f32 f64 }
 
 impl Argument for Scalar {
     fn bind(&self, target: ArgumentTarget<'_>) -> Result<BoundResource, DeviceError> {
@@ -211,7 +124,7 @@ impl Argument for Scalar {
             ElementType::Scalar(scalar) => self.to_bytes(scalar),
             ElementType::Vector(..) | ElementType::Struct(_) | ElementType::Other => None,
         };
-        let bytes = bytes.ok_or_else(|| target.wrong_type(self.describe()))?;
+        let bytes = bytes.ok_or_else(|| target.wrong_type(self.to_string()))?;
         Ok(BoundResource::Bytes(bytes))
     }
 }
@@ -229,38 +142,10 @@ impl<S: Into<Scalar> + Copy, const N: usize> Argument for [S; N] {
         let mut bytes = Vec::with_capacity(N * scalar.size() as usize);
         for &value in self {
             let value: Scalar = value.into();
-            bytes.extend(value.to_bytes(scalar).ok_or_else(|| target.wrong_type(value.describe()))?);
+            bytes.extend(value.to_bytes(scalar).ok_or_else(|| target.wrong_type(value.to_string()))?);
         }
         // A vector of three takes the room of four.
         bytes.resize(bytes.len().max(padded as usize), 0);
         Ok(BoundResource::Bytes(bytes))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scalars_become_what_the_kernel_declares() {
-        let bytes = |scalar: Scalar, kind| scalar.to_bytes(kind);
-        assert_eq!(bytes(2.0f32.into(), ScalarType::F32), Some(2.0f32.to_le_bytes().to_vec()));
-        assert_eq!(bytes(2.5f64.into(), ScalarType::F16), Some(f16::from_f32(2.5).to_le_bytes().to_vec()));
-        assert_eq!(bytes(7usize.into(), ScalarType::U32), Some(vec![7, 0, 0, 0]));
-        assert_eq!(bytes(7i32.into(), ScalarType::F32), Some(7.0f32.to_le_bytes().to_vec()));
-        assert_eq!(bytes((-1i32).into(), ScalarType::I8), Some(vec![255]));
-        assert_eq!(bytes(true.into(), ScalarType::Bool), Some(vec![1]));
-    }
-
-    #[test]
-    fn nothing_is_truncated_or_reinterpreted() {
-        assert_eq!(Scalar::from(-1i32).to_bytes(ScalarType::U32), None);
-        assert_eq!(Scalar::from(300i32).to_bytes(ScalarType::U8), None);
-        assert_eq!(Scalar::from(2.0f32).to_bytes(ScalarType::I32), None);
-        assert_eq!(Scalar::from(1i32).to_bytes(ScalarType::Bool), None);
-        assert_eq!(Scalar::from(true).to_bytes(ScalarType::I32), None);
-        assert_eq!(Scalar::from((1i32 << 24) + 1).to_bytes(ScalarType::F32), None);
-        assert_eq!(Scalar::from(u64::MAX).to_bytes(ScalarType::F32), None);
-        assert_eq!(Scalar::from(70_000i32).to_bytes(ScalarType::F16), None);
     }
 }

@@ -110,12 +110,18 @@ impl Dispatch {
         if let Some(checked) = self.checked.get() {
             return Ok(checked);
         }
+        let checked = self.check_alone(limits)?;
+        Ok(self.checked.get_or_init(|| checked))
+    }
+
+    /// As [`Dispatch::check`], for limits that are not the device's: the device checks with its limits too.
+    pub(crate) fn check_alone(&self, limits: &Capabilities) -> Result<CheckedDispatch, DeviceError> {
         let kernel = self.kernel();
         validate::check_cooperative(kernel, self.cooperative)?;
         let shape = validate::dispatch_shape(kernel, self.grid, self.group_size, limits)?;
         validate::check_bindings(kernel, &self.bindings, limits)?;
         let threadgroup_layout = validate::threadgroup_layout(kernel, &self.threadgroup_memory, limits)?;
-        Ok(self.checked.get_or_init(|| CheckedDispatch { shape, threadgroup_layout }))
+        Ok(CheckedDispatch { shape, threadgroup_layout })
     }
 
     /// As [`Dispatch::check`], when all is bound: for devices, which nothing reaches without this check.

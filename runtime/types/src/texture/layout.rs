@@ -58,6 +58,7 @@ impl fmt::Display for TextureKind {
 
 /// The shape of a texture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct TextureDescriptor {
     /// What it is an array of.
     pub kind: TextureKind,

@@ -1,6 +1,7 @@
 //! Samplers: how a texture is sampled, when that is not written in the kernel.
 
 use super::SamplerState;
+use crate::setters;
 
 /// What coordinates beyond the texture mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -69,6 +70,7 @@ pub enum CompareFunction {
 
 /// A sampler; the default is that of `constexpr sampler s;`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct SamplerDescriptor {
     /// For x, y and z.
     pub address: [AddressMode; 3],
@@ -87,6 +89,17 @@ pub struct SamplerDescriptor {
     /// The least and the largest level; kept in parts of 4,096.
     pub lod_clamp: Option<[f32; 2]>,
 }
+
+setters!(SamplerDescriptor {
+    address: [AddressMode; 3],
+    mag_filter: Filter,
+    min_filter: Filter,
+    mip_filter: MipFilter,
+    pixel_coordinates: bool,
+    border: BorderColor,
+    compare: CompareFunction,
+    lod_clamp: Option<[f32; 2]>,
+});
 
 impl SamplerDescriptor {
     /// The same address mode for all coordinates.

@@ -130,12 +130,8 @@ fn samplers_values_and_checks_of_results_go_with_textures() {
 #[test]
 fn slices_and_levels_are_read_and_written_by_themselves() {
     let bench = Bench::new(&[("a", no_faults())], policies());
-    let shape = TextureDescriptor {
-        kind: TextureKind::D2Array,
-        array_length: 2,
-        levels: 2,
-        ..TextureDescriptor::plane(PixelFormat::R8Unorm, 3, 2)
-    };
+    let shape = TextureDescriptor::plane(PixelFormat::R8Unorm, 3, 2);
+    let shape = shape.of_kind(TextureKind::D2Array).with_array_length(2).with_levels(2);
     let texture = bench.manager.texture(&shape).unwrap();
     texture.write(&(1..=12).collect::<Vec<u8>>()).unwrap();
     texture.write_slice(0, 1, &[20u8, 21, 22, 23, 24, 25]).unwrap();

@@ -93,7 +93,7 @@ fn values(buffer: &Arc<dyn Buffer>) -> Vec<u32> {
 fn artifact(kernel: &str) -> Arc<Artifact> {
     let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let library = compiler.library(Source::from_text("tests.metal", SOURCE, SourceOptions::default()));
-    let constants = vec![(ConstantKey::Index(3), ConstantValue::Integer(40))];
+    let constants = vec![(ConstantKey::Index(3), ConstantValue::from(40))];
     let specialisation =
         Specialisation { constants, ignore_unknown_constants: true, ..Specialisation::default() };
     library.unwrap().artifact(kernel, &specialisation, Target::Metal).unwrap()

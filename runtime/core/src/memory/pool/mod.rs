@@ -387,13 +387,9 @@ impl CacheOwner for PoolShared {
     fn usage(&self, into: &mut Vec<CacheUsage>) {
         let mut state = lock(&self.state);
         state.sweep();
-        into.push(CacheUsage {
-            name: "idle buffers",
-            owner: self.device.name().to_owned(),
-            entries: state.idle_buffers() as u64,
-            bytes: state.stats().idle_bytes,
-            limit: CacheLimit::Bytes(self.options.limits.max_idle_bytes),
-        });
+        let limit = CacheLimit::Bytes(self.options.limits.max_idle_bytes);
+        let usage = CacheUsage::new("idle buffers", self.device.name(), limit);
+        into.push(usage.entries(state.idle_buffers() as u64).bytes(state.stats().idle_bytes));
     }
 
     fn trim(&self) {

@@ -118,11 +118,11 @@ fn constants(info: &KernelInfo, given: &[(u32, Constant)]) -> Vec<(ConstantKey, 
     let value = |index: u32, element: &ElementType| {
         let given = given.iter().find(|(known, _)| *known == index);
         match (given.map(|(_, value)| *value), element) {
-            (Some(Constant::Bool(value)), _) => ConstantValue::Bool(value),
-            (Some(Constant::Integer(value)), _) => ConstantValue::Integer(value.into()),
-            (Some(Constant::Float(value)), _) => ConstantValue::Float(value),
-            (None, ElementType::Scalar(ScalarType::Bool)) => ConstantValue::Bool(true),
-            (None, _) => ConstantValue::Integer(2),
+            (Some(Constant::Bool(value)), _) => ConstantValue::from(value),
+            (Some(Constant::Integer(value)), _) => ConstantValue::from(value),
+            (Some(Constant::Float(value)), _) => ConstantValue::from(value),
+            (None, ElementType::Scalar(ScalarType::Bool)) => ConstantValue::from(true),
+            (None, _) => ConstantValue::from(2),
         }
     };
     let known = info.function_constants.iter();
