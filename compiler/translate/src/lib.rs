@@ -18,6 +18,7 @@
 //! | `opencl/images` | images and samplers |
 //! | `opencl/branches` | branches of conditionals that are not taken |
 //! | `opencl/types`, `expressions` | literals, components, comparisons and logic of vectors, by their types |
+//! | `opencl/functions` | signatures of built-in functions, and the casts that calls of them need |
 //! | `opencl/wide` | vectors of 8 and 16 |
 //! | `opencl/builtins` | functions and words with other names |
 //! | `opencl/prelude` | functions of OpenCL C's that Metal lacks |

@@ -5,6 +5,7 @@ mod branches;
 mod builtins;
 mod declarations;
 mod expressions;
+mod functions;
 mod images;
 mod kernels;
 mod macros;

@@ -116,11 +116,11 @@ impl Reader<'_, '_> {
                 self.logical(operator, &left, &right, &common);
                 common.flags()
             }
-            "<<" | ">>" if !matches!(left.ty, Type::Unknown) => left.ty.clone(),
+            "<<" | ">>" if !matches!(left.ty, Type::Unknown) => left.ty.promoted(),
             "-" if matches!((&left.ty, &right.ty), (Type::Pointer(_), Type::Pointer(_))) => {
                 Type::scalar("long")
             }
-            _ => common,
+            _ => common.promoted(),
         };
         Operand::value(left.first, right.last, ty)
     }
@@ -184,7 +184,12 @@ impl Reader<'_, '_> {
     fn unary_inner(&mut self) -> Option<Operand> {
         let first = self.at;
         match self.word() {
-            "-" | "+" | "~" | "++" | "--" => {
+            "-" | "+" | "~" => {
+                self.advance();
+                let operand = self.unary()?;
+                Some(Operand::value(first, operand.last, operand.ty.promoted()))
+            }
+            "++" | "--" => {
                 self.advance();
                 let operand = self.unary()?;
                 Some(Operand::value(first, operand.last, operand.ty))
