@@ -1,8 +1,8 @@
 //! Built-in functions whose arguments have one type, or a vector's type and its component's: the signatures
 //! that OpenCL C gives them.
 //!
-//! Owns [`FUNCTIONS`], of which `wide` makes the forms for vectors of 8 and 16, and [`conversions`]: the casts
-//! without which Metal's overloads for each type are ambiguous.
+//! Owns [`FUNCTIONS`], of which `wide` makes the forms for vectors of 8 and 16, and [`conversions`]: the
+//! casts without which Metal's overloads for each type are ambiguous.
 
 use super::prelude;
 use super::types::{NUMBER, Type};
@@ -18,8 +18,8 @@ pub(super) enum Of {
 type Row = (Of, &'static str, &'static [&'static str]);
 
 /// The letters are the result and the parameters: `T` is the vector's type, `S` its component's, `F` that of
-/// flags, `I` integers, `K` one integer, `U` the unsigned integers of `T`, and `P` and `Q` are pointers to `T`
-/// and `I`.
+/// flags, `I` integers, `K` one integer, `U` the unsigned integers of `T`, and `P` and `Q` are pointers to
+/// `T` and `I`.
 pub(super) const FUNCTIONS: &[Row] = &[
     (
         Of::Floats,
@@ -186,7 +186,7 @@ pub(super) fn generic_type(name: &str, count: usize, common: Type) -> Type {
     }
 }
 
-/// The types of which a function with this number of arguments is, and which of its parameters have that type.
+/// The types of which a function with this number of arguments is, and which parameters have that type.
 fn signature(name: &str, count: usize) -> Option<(Of, Vec<bool>)> {
     let rows = TEMPLATES.iter().chain(FUNCTIONS);
     let mut found = rows.filter(|(_, letters, names)| letters.len() == count + 1 && names.contains(&name));
