@@ -37,7 +37,7 @@ fn is_assignment(mark: &str) -> bool {
 }
 
 /// Whether an operator after this token has an operand on its left.
-fn ends_operand(text: &Text<'_>, token: usize) -> bool {
+pub(super) fn ends_operand(text: &Text<'_>, token: usize) -> bool {
     let word = text.at(token);
     matches!(word, ")" | "]")
         || (text.is_word(token) && word != "return")

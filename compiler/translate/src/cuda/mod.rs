@@ -10,6 +10,7 @@ mod context;
 mod cub;
 mod declarator;
 mod emit;
+mod expand;
 mod expression;
 mod grid;
 mod inference;
@@ -131,6 +132,7 @@ pub fn cuda_to_msl(
     options: &Options,
 ) -> Translation {
     let flat = Flattened::new(name, source, &options.definitions(), includes);
+    let flat = expand::expanded(flat, options);
     let flat = packs::expanded(flat, instantiate);
     let text = Text::new(&flat.text);
     let items = Items::of(&text);
@@ -314,6 +316,7 @@ impl Translator<'_, '_> {
         for item in self.items.items.iter().filter(|item| item.kind == Kind::Variable) {
             let lives = match needs::variable_space(&self.text, item) {
                 Some("device") => Space::Device,
+                Some("threadgroup") => Space::Threadgroup,
                 _ => Space::Constant,
             };
             let found = declarator::declarators(&self.text, item.first, item.last);

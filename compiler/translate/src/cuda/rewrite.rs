@@ -1,7 +1,9 @@
 //! Changes that do not depend on address spaces: words, calls, types, literals.
 
 use super::Translator;
+use super::declarator::Declarator;
 use super::items::Kind;
+use super::needs;
 use super::words::{self, call_parens, vector};
 use anymetal_diagnostics::Diagnostic;
 
@@ -313,7 +315,7 @@ impl Translator<'_, '_> {
                     _ => {}
                 }
             }
-            if super::needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
+            if needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
                 self.hoisted(&slot, number, &name);
             } else if slot.is_shared && !is_kernel {
                 let message = "shared memory whose type is a function's own stays in the function";
@@ -334,6 +336,14 @@ impl Translator<'_, '_> {
     fn hoisted(&mut self, slot: &super::body::Slot, number: usize, function: &str) {
         self.text.remove_all(slot.first..=slot.last);
         if slot.is_extern {
+            if self.needs.is_declared(slot) {
+                let declare = |one: &Declarator| {
+                    let pointer = |name| needs::pointer_to(&self.text, one, name);
+                    format!("{} = ({}){};", pointer(self.text.at(one.name)), pointer(""), needs::DYNAMIC)
+                };
+                let all: Vec<String> = slot.declarators.iter().map(declare).collect();
+                self.text.replace(slot.first, all.join(" "));
+            }
             return;
         }
         let Some((open, close)) = self.items.functions[number].body else { return };

@@ -9,7 +9,7 @@ use super::typename::plain_type;
 use crate::token::{Changes, Text};
 
 /// Names mean nothing: for questions of shape.
-struct NoNames;
+pub(super) struct NoNames;
 
 impl Names for NoNames {
     fn name(&self, _: usize) -> Option<Value> {

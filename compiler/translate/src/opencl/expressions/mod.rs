@@ -19,7 +19,6 @@ use super::declarations::{Declarations, vector};
 use super::types::{self, Names, Type};
 use super::{Options, Translator, wide};
 use crate::token::Text;
-pub(super) use operators::precedence;
 
 /// Deeper expressions are an error.
 const MAX_DEPTH: u32 = 400;

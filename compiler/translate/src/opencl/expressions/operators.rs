@@ -2,6 +2,7 @@
 
 use super::super::types::Type;
 use super::{MAX_STEPS, Operand, Reader, is_assignment, pointee};
+use crate::branches::precedence;
 
 impl Reader<'_, '_> {
     pub(super) fn expression(&mut self) -> Option<Operand> {
@@ -240,20 +241,4 @@ impl Reader<'_, '_> {
             _ => self.postfix(),
         }
     }
-}
-
-pub(in super::super) fn precedence(word: &str) -> Option<u32> {
-    Some(match word {
-        "||" => 1,
-        "&&" => 2,
-        "|" => 3,
-        "^" => 4,
-        "&" => 5,
-        "==" | "!=" => 6,
-        "<" | ">" | "<=" | ">=" => 7,
-        "<<" | ">>" => 8,
-        "+" | "-" => 9,
-        "*" | "/" | "%" => 10,
-        _ => return None,
-    })
 }
