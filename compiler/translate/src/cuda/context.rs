@@ -1,9 +1,10 @@
 //! What names mean in one copy of a function, and what its statements say of its pointers.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use super::body::{Body, Local, Slot};
-use super::expression::{Names, Reader};
+use super::expression::{Names, Reader, ends_operand};
 use super::inference::{Inference, Instance, Spaces};
 use super::space::{Space, Value};
 use super::words::call_parens;
@@ -117,6 +118,7 @@ impl<'i> Context<'i, '_, '_> {
                 wanted.extend(found.map(|found| (function, this, found)));
             }
         }
+        wanted.extend(self.operators(function.close..close.max(open)));
         for (name, open, close) in self.body().constructions(text) {
             for function in self.candidates(name, open, close) {
                 let found = self.call_signature(function, open, close, 0);
@@ -124,6 +126,60 @@ impl<'i> Context<'i, '_, '_> {
             }
         }
         wanted
+    }
+
+    /// The operators that are used, with the address spaces of their operands.
+    fn operators(&self, tokens: Range<usize>) -> Vec<(usize, Space, Vec<Spaces>)> {
+        let text = self.inference.program.text;
+        let mut wanted = Vec::new();
+        if self.inference.operators.is_empty() {
+            return wanted;
+        }
+        for token in tokens {
+            let Some(functions) = self.inference.operators.get(text.at(token)) else { continue };
+            let operands = self.operands(token);
+            for &function in functions {
+                let called = self.inference.function(function);
+                let (this, given) = match called.record {
+                    Some(_) => (operands.first().map_or(Space::Thread, |object| object.lives), 1),
+                    None => (Space::Thread, 0),
+                };
+                // Results of other operators are in no memory.
+                let none = self.inference.signature(function, &[]);
+                wanted.extend(none.map(|none| (function, Space::Thread, none)));
+                let values = operands.get(given..).unwrap_or_default();
+                let is_pointer = operands.iter().any(|value| value.points.is_known());
+                if is_pointer || values.len() > called.params.len() {
+                    continue;
+                }
+                let this = if this == Space::Any { Some(Space::Thread) } else { self.settled(this) };
+                let found = this.zip(self.inference.signature(function, values));
+                wanted.extend(found.map(|(this, signature)| (function, this, signature)));
+            }
+        }
+        wanted
+    }
+
+    fn settled(&self, space: Space) -> Option<Space> {
+        self.inference.settled(space, Space::Thread)
+    }
+
+    /// The values of the operands of an operator. The left one is taken to bind tighter than any operator.
+    fn operands(&self, token: usize) -> Vec<Value> {
+        let (text, reader) = (self.inference.program.text, self.reader());
+        let mut operands = Vec::new();
+        if ends_operand(text, token - 1) {
+            operands.push(reader.value(object_start(text, token), token - 1, 1));
+        }
+        let right = match text.closing(token) {
+            Some(close) => (token + 1, close - 1),
+            None => (token + 1, reader.operand_end(token)),
+        };
+        let is_suffix = matches!(text.at(token), "++" | "--") && !operands.is_empty();
+        if !is_suffix && right.0 <= right.1 {
+            operands.push(reader.value(right.0, right.1, 1));
+        }
+        operands
     }
 
     /// Where the object of a call is, or `None` while that is not known.
@@ -140,7 +196,7 @@ impl<'i> Context<'i, '_, '_> {
             _ if called.name == "operator()" => self.reader().value(name, name, depth + 1).lives,
             _ => self.instance.this,
         };
-        if space == Space::Any { Some(Space::Thread) } else { self.inference.settled(space, Space::Thread) }
+        if space == Space::Any { Some(Space::Thread) } else { self.settled(space) }
     }
 
     fn candidates(&self, name: usize, open: usize, close: usize) -> Vec<usize> {
@@ -241,9 +297,13 @@ impl Names for Context<'_, '_, '_> {
         let members = &self.inference.program.members;
         match members.get(self.inference.program.text.at(token)).copied() {
             Some((0, 0)) | None => Value { points: Space::Any, then: Space::Unknown, lives, arrays: 0 },
-            Some((_, 0)) => Value { points: Space::Device, then: Space::Device, lives, arrays: 0 },
+            Some((stars, 0)) => Value { points: Space::Device, then: Space::behind(stars), lives, arrays: 0 },
             Some((_, arrays)) => Value { points: lives, then: Space::Device, lives, arrays },
         }
+    }
+
+    fn element(&self, object: Value) -> Option<Value> {
+        self.element_of(object.lives)
     }
 
     fn call(&self, name: usize, open: usize, close: usize, depth: usize) -> Value {
@@ -267,6 +327,23 @@ impl Names for Context<'_, '_, '_> {
             };
         }
         Value::rvalue(Space::Any, Space::Unknown)
+    }
+}
+
+impl Context<'_, '_, '_> {
+    /// The value of an operator `[]` of objects in a space; `None` if the source has none, or if it is not
+    /// known yet.
+    fn element_of(&self, lives: Space) -> Option<Value> {
+        let text = self.inference.program.text;
+        let this = if lives == Space::Any { Space::Thread } else { lives };
+        let mut functions = self.inference.operators.get("[")?.iter();
+        let instance = functions.find_map(|&function| {
+            let called = self.inference.function(function);
+            let is_it = |instance: &&Instance| instance.function == function && instance.this == this;
+            let instance = self.inference.instances.iter().find(is_it)?;
+            called.returns_reference(text).then_some(instance)
+        })?;
+        Some(Value { points: Space::Any, then: Space::Unknown, lives: instance.returns.0, arrays: 0 })
     }
 }
 

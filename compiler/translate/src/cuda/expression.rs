@@ -21,6 +21,10 @@ pub(super) trait Names {
     fn name(&self, token: usize) -> Option<Value>;
     /// A member of something that lives in a space, or of what a pointer to it refers to.
     fn member(&self, token: usize, lives: Space) -> Value;
+    /// An element of an object, by an operator `[]` of the source.
+    fn element(&self, _object: Value) -> Option<Value> {
+        None
+    }
     /// A call: the function's name, and the parentheses of its arguments.
     fn call(&self, name: usize, open: usize, close: usize, depth: usize) -> Value;
 }
@@ -198,7 +202,9 @@ impl<N: Names> Reader<'_, '_, N> {
         while token <= last {
             match self.text.at(token) {
                 "[" => {
-                    value = value.element();
+                    let is_object = value.arrays == 0 && value.points == Space::Any;
+                    let element = if is_object { self.names.element(value) } else { None };
+                    value = element.unwrap_or(value.element());
                     token = self.text.closing(token).unwrap_or(last) + 1;
                 }
                 mark @ ("." | "->") => {

@@ -324,7 +324,9 @@ impl Translator<'_, '_> {
                 let value = match (one.stars.len(), one.arrays) {
                     (0, 0) => Value { points: Space::Any, then: Space::Unknown, lives, arrays: 0 },
                     (0, arrays) => Value { points: lives, then: Space::Unknown, lives, arrays },
-                    (_, 0) => Value { points: Space::Device, then: Space::Device, lives, arrays: 0 },
+                    (stars, 0) => {
+                        Value { points: Space::Device, then: Space::behind(stars), lives, arrays: 0 }
+                    }
                     (_, arrays) => Value { points: lives, then: Space::Device, lives, arrays },
                 };
                 globals.insert(self.text.at(one.name).to_owned(), value);
