@@ -47,8 +47,8 @@ pub(crate) struct Macro {
 struct Table(BTreeMap<String, Option<Rc<Macro>>>);
 
 /// The source with the uses of some macros replaced: of those that paste names or that `is_chosen` by name
-/// and meaning, and of those that name one of these. `defined` are the macros that are defined before the source,
-/// of which the program defines `macros`.
+/// and meaning, and of those that name one of these. `defined` are the macros that are defined before the
+/// source, of which the program defines `macros`.
 pub(crate) fn expanded(
     flat: Flattened,
     defined: &BTreeMap<String, String>,

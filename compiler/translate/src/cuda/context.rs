@@ -193,7 +193,7 @@ impl<'i> Context<'i, '_, '_> {
         let space = match text.at(name.wrapping_sub(1)) {
             "." => self.reader().value(object_start(text, name - 1), name - 2, depth + 1).lives,
             "->" => self.reader().value(object_start(text, name - 1), name - 2, depth + 1).points,
-            _ if called.name == "operator()" => self.reader().value(name, name, depth + 1).lives,
+            _ if called.name == "operator()" => self.name(name)?.lives,
             _ => self.instance.this,
         };
         if space == Space::Any { Some(Space::Thread) } else { self.settled(space) }

@@ -74,6 +74,7 @@ impl Translator<'_, '_> {
             }
             let Some((open, close)) = call_parens(&self.text, token) else { continue };
             let mut names: Vec<String> = Vec::new();
+            names.extend(self.needs.of_object(token).map(|hidden| hidden.name.clone()));
             if self.collectives.contains(&token) {
                 names.extend(super::cub::NEEDS.map(str::to_owned));
             } else if self.own_functions.contains(word) {

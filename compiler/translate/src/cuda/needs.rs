@@ -47,6 +47,9 @@ pub(super) struct Positions<'g, 's> {
     pub(super) registers: &'g BTreeMap<usize, Read>,
 }
 
+/// The method that calls of objects call.
+const CALL: &str = "operator()";
+
 /// Numbers of hidden parameters.
 pub(super) type Needed = BTreeSet<usize>;
 
@@ -69,6 +72,8 @@ pub(super) struct Needs {
     by_name: BTreeMap<String, Needed>,
     /// Declarations of dynamic shared memory, by their first tokens, that remain in their functions.
     declared: BTreeSet<usize>,
+    /// Where variables are called, which are objects.
+    objects: BTreeSet<usize>,
 }
 
 /// The hidden parameter from which functions declare dynamic memory of their own types.
@@ -107,6 +112,11 @@ impl Needs {
             let own = needs.shared(text, function, body, &ambiguous);
             let entry = uses.entry(function.name.clone()).or_default();
             entry.0.extend(own);
+            let called: Vec<usize> = body.called(text, function.close..function.last).collect();
+            if !called.is_empty() {
+                entry.1.insert(CALL.to_owned());
+            }
+            needs.objects.extend(called);
             note(text, function.close..function.last + 1, &words, positions, entry);
         }
         for (name, tokens) in &items.macros {
@@ -162,7 +172,7 @@ impl Needs {
             for one in &slot.declarators {
                 let hidden = match slot.is_extern {
                     true => dynamic(text, one),
-                    false => shared(text, one, format!("{}_{}", function.name, text.at(one.name))),
+                    false => shared(text, one, unique(function, text.at(one.name))),
                 };
                 own.push(self.add(hidden));
             }
@@ -200,6 +210,12 @@ impl Needs {
                 return;
             }
         }
+    }
+
+    /// What the call at a token needs if it is one of an object.
+    pub(super) fn of_object(&self, token: usize) -> impl Iterator<Item = &Hidden> {
+        let is_object = self.objects.contains(&token);
+        self.of_function(CALL).filter(move |_| is_object)
     }
 
     /// What a function needs.
@@ -250,6 +266,11 @@ fn dynamic(text: &Text<'_>, one: &Declarator) -> Hidden {
         name,
         origin: Origin::Dynamic(pointer_to(text, one, "")),
     }
+}
+
+/// The name that a shared variable of a function has in kernels.
+pub(super) fn unique(function: &Function, name: &str) -> String {
+    format!("{}_{name}", function.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"))
 }
 
 /// A shared variable that kernels declare under a name.

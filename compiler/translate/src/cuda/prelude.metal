@@ -1,3 +1,12 @@
+//@ aligned_storage aligned_storage_t
+namespace metal {
+template <size_t N, size_t A = 16> struct aligned_storage {
+    struct type {
+        alignas(A) uchar bytes[N];
+    };
+};
+template <size_t N, size_t A = 16> using aligned_storage_t = typename aligned_storage<N, A>::type;
+}
 //@ char1 uchar1 short1 ushort1 int1 uint1 long1 ulong1 float1: for N in char uchar short ushort int uint long ulong float
 struct $N1 {
     $N x;

@@ -304,7 +304,6 @@ impl Translator<'_, '_> {
     fn locals(&mut self, number: usize) {
         let Some(body) = &self.bodies[number] else { return };
         let is_kernel = self.items.functions[number].is_kernel;
-        let name = self.items.functions[number].name.clone();
         let slots = body.slots.clone();
         for slot in slots {
             let Some(one) = slot.declarators.first().cloned() else { continue };
@@ -316,7 +315,7 @@ impl Translator<'_, '_> {
                 }
             }
             if needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
-                self.hoisted(&slot, number, &name);
+                self.hoisted(&slot, number);
             } else if slot.is_shared && !is_kernel {
                 let message = "shared memory whose type is a function's own stays in the function";
                 let diagnostic = Diagnostic::warning("shared-in-function", self.span(one.name), message);
@@ -333,7 +332,7 @@ impl Translator<'_, '_> {
     }
 
     /// Takes away the declaration of a variable that comes as a parameter; its uses get that one's name.
-    fn hoisted(&mut self, slot: &super::body::Slot, number: usize, function: &str) {
+    fn hoisted(&mut self, slot: &super::body::Slot, number: usize) {
         self.text.remove_all(slot.first..=slot.last);
         if slot.is_extern {
             if self.needs.is_declared(slot) {
@@ -349,12 +348,13 @@ impl Translator<'_, '_> {
         let Some((open, close)) = self.items.functions[number].body else { return };
         for one in &slot.declarators {
             let name = self.text.at(one.name);
+            let unique = needs::unique(&self.items.functions[number], name);
             for token in open..close {
                 let is_it = self.text.at(token) == name
                     && !(slot.first..=slot.last).contains(&token)
                     && !matches!(self.text.at(token - 1), "." | "->");
                 if is_it {
-                    self.text.replace(token, format!("{function}_{name}"));
+                    self.text.replace(token, unique.clone());
                 }
             }
         }

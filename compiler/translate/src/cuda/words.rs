@@ -20,6 +20,8 @@ const WORDS: &[(&str, &str)] = &[
     ("register", ""),
     ("NULL", "nullptr"),
     ("std", "metal"),
+    ("aligned_storage", "aligned_storage"),
+    ("aligned_storage_t", "aligned_storage_t"),
     ("__half", "half"),
     ("__half2", "half2"),
     ("__nv_bfloat16", "bfloat"),
