@@ -28,6 +28,7 @@
 //! | `cuda/expand` | which macros are expanded |
 //! | `cuda/body`, `space`, `expression`, `context`, `inference` | address spaces over the call graph |
 //! | `cuda/needs` | positions and variables that become parameters |
+//! | `cuda/textures` | textures over linear memory |
 //! | `cuda/cub` | calls of CUB's collectives |
 //! | `cuda/rewrite`, `words`, `prelude` | words, calls and functions that Metal lacks |
 //! | `cuda/spaces`, `kernel`, `typename`, `emit` | the text |

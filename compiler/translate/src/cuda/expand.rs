@@ -9,6 +9,7 @@ use super::PREDEFINED;
 use super::declarator::declarators;
 use super::expression::{Reader, ends_operand};
 use super::spaces::NoNames;
+use super::textures;
 use crate::branches;
 use crate::flatten::{Edit, Flattened};
 use crate::macros::{self, Macro};
@@ -25,6 +26,7 @@ pub(super) fn expanded(flat: Flattened, options: &Options) -> Flattened {
     macros::expanded(flat, &defined, &options.macros, &|name, definition| {
         (definition.has_parameters() && definition.words().any(|word| word == "__global__"))
             || has_pointers(definition)
+            || definition.words().any(|word| word == textures::FETCH)
             || objects.contains(name)
     })
 }

@@ -14,6 +14,7 @@ use super::items::{Function, Item, Items, Kind};
 use super::prelude;
 use super::reach::Reached;
 use super::registers::Read;
+use super::textures;
 use super::words::call_parens;
 use crate::token::Text;
 
@@ -49,6 +50,9 @@ pub(super) struct Positions<'g, 's> {
 
 /// The method that calls of objects call.
 const CALL: &str = "operator()";
+
+/// What [`variable_space`] returns for textures over linear memory.
+pub(super) const TEXTURE: &str = "texture";
 
 /// Numbers of hidden parameters.
 pub(super) type Needed = BTreeSet<usize>;
@@ -142,6 +146,7 @@ impl Needs {
                 let hidden = match space {
                     "threadgroup" if is_extern => dynamic(text, one),
                     "threadgroup" => shared(text, one, name),
+                    TEXTURE => texture(text, item, name),
                     _ => Hidden { parameter: buffer(text, one, space), name, origin: Origin::Buffer },
                 };
                 self.hidden.push(hidden);
@@ -268,6 +273,13 @@ fn dynamic(text: &Text<'_>, one: &Declarator) -> Hidden {
     }
 }
 
+/// The buffer of a texture over linear memory.
+fn texture(text: &Text<'_>, item: &Item, name: String) -> Hidden {
+    let element = textures::element(text, item).expect("the variable is a texture");
+    let ty = super::typename::plain_type(text, element);
+    Hidden { parameter: format!("device const {ty}* {name}"), name, origin: Origin::Buffer }
+}
+
 /// The name that a shared variable of a function has in kernels.
 pub(super) fn unique(function: &Function, name: &str) -> String {
     format!("{}_{name}", function.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"))
@@ -311,6 +323,7 @@ pub(super) fn variable_space(text: &Text<'_>, item: &Item) -> Option<&'static st
         () if says("__device__") && is_const => None,
         () if says("__device__") || says("__managed__") => Some("device"),
         () if says("__shared__") => Some("threadgroup"),
+        () if textures::element(text, item).is_some() => Some(TEXTURE),
         () => None,
     }
 }

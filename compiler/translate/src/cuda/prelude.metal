@@ -1,3 +1,11 @@
+//@ tex1Dfetch
+template <typename T> inline T tex1Dfetch(device const T* texture, int i) {
+    return texture[i];
+}
+// A texture object is the address of its memory.
+template <typename T> inline T tex1Dfetch(ulong texture, int i) {
+    return ((device const T*)texture)[i];
+}
 //@ aligned_storage aligned_storage_t
 namespace metal {
 template <size_t N, size_t A = 16> struct aligned_storage {

@@ -68,6 +68,7 @@ impl Translator<'_, '_> {
         }
         match word {
             _ if self.registers.contains_key(&token) => return self.register(token),
+            _ if self.fetches.contains(&token) => drop(self.helpers.insert(word.to_owned())),
             "__launch_bounds__" | "__attribute__" | "__cluster_dims__" => return self.attribute(token),
             "__align__" => self.text.replace(token, "alignas"),
             "long" if self.text.at(token + 1) == "long" => {
