@@ -119,6 +119,10 @@ impl<'i> Context<'i, '_, '_> {
             }
         }
         wanted.extend(self.operators(function.close..close.max(open)));
+        for token in function.close..close.max(open) {
+            let functions = self.inference.conversions.get(text.at(token));
+            wanted.extend(functions.into_iter().flatten().map(|&one| (one, Space::Thread, Vec::new())));
+        }
         for (name, open, close) in self.body().constructions(text) {
             for function in self.candidates(name, open, close) {
                 let found = self.call_signature(function, open, close, 0);
@@ -308,6 +312,8 @@ impl Names for Context<'_, '_, '_> {
 
     fn call(&self, name: usize, open: usize, close: usize, depth: usize) -> Value {
         let text = self.inference.program.text;
+        let mut value = Value::rvalue(Space::Any, Space::Unknown);
+        // Which specialisation is called is not known: that of one may return no pointer.
         for function in self.candidates(name, open, close) {
             let called = self.inference.function(function);
             if called.returned_stars(text) == 0 && !called.returns_reference(text) {
@@ -321,12 +327,21 @@ impl Names for Context<'_, '_, '_> {
                 return Value::default();
             };
             let (points, then) = instance.returns;
-            return match called.returns_reference(text) {
-                true => Value { points: Space::Any, then: Space::Unknown, lives: points, arrays: 0 },
-                false => Value::rvalue(points, then),
-            };
+            match called.returns_reference(text) {
+                true => value.lives = value.lives.join(points),
+                false => {
+                    value.points = value.points.join(points);
+                    value.then = value.then.join(then);
+                }
+            }
         }
-        Value::rvalue(Space::Any, Space::Unknown)
+        for &function in self.inference.conversions.get(text.at(name)).map(Vec::as_slice).unwrap_or_default()
+        {
+            let is_it = |instance: &&Instance| instance.function == function;
+            let Some(instance) = self.inference.instances.iter().find(is_it) else { return Value::default() };
+            value.points = value.points.join(instance.returns.0);
+        }
+        value
     }
 }
 

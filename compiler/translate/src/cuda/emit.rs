@@ -10,6 +10,9 @@ use super::typename::plain_type;
 use super::words::call_parens;
 use crate::token::{Changes, Text};
 
+/// The method that stands for a conversion to a pointer that needs hidden parameters.
+const CONVERSION: &str = "converted";
+
 impl Translator<'_, '_> {
     /// The changes of an instance with its parameters and the calls that pass hidden ones.
     pub(super) fn finished(&mut self, number: usize, mut changes: Changes) -> Changes {
@@ -18,6 +21,11 @@ impl Translator<'_, '_> {
         if function.is_kernel {
             self.kernel(&function, &hidden, &mut changes);
         } else if !hidden.is_empty() {
+            if function.converted(&self.text, self.items).is_some() {
+                // A conversion takes no parameters.
+                changes.remove(function.at);
+                changes.insert_after(function.open - 1, &format!(" {CONVERSION}"));
+            }
             let all: Vec<&str> = hidden.iter().map(|hidden| &*hidden.parameter).collect();
             let has_more = function.close > function.open + 1;
             let has_void = function.params.is_empty() && self.text.at(function.open + 1) == "void";
@@ -86,6 +94,21 @@ impl Translator<'_, '_> {
                 let comma = if close > open + 1 { ", " } else { "" };
                 self.text.insert_after(open, &format!("{}{comma}", names.join(", ")));
             }
+            self.convert(token, close);
+        }
+    }
+
+    /// An object that is made for its conversion to a pointer, which needs parameters.
+    fn convert(&mut self, name: usize, close: usize) {
+        let word = self.text.at(name);
+        let of_word = |function: &&Function| function.converted(&self.text, self.items) == Some(word);
+        let Some(conversion) = self.items.functions.iter().find(of_word) else { return };
+        let needed: Vec<&str> =
+            self.needs.of_function(&conversion.name).map(|hidden| &*hidden.name).collect();
+        let follows = matches!(self.text.at(close + 1), "." | "{" | ":");
+        if !needed.is_empty() && !follows {
+            let call = format!(".{CONVERSION}({})", needed.join(", "));
+            self.text.insert_after(close, &call);
         }
     }
 

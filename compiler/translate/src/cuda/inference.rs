@@ -58,6 +58,8 @@ pub(super) struct Inference<'a, 's> {
     pub(super) program: Program<'a, 's>,
     pub(super) instances: Vec<Instance>,
     pub(super) by_name: BTreeMap<&'a str, Vec<usize>>,
+    /// Conversions of objects to pointers, by the names of their types.
+    pub(super) conversions: BTreeMap<&'a str, Vec<usize>>,
     /// Functions that are operators, by the token that means them.
     pub(super) operators: BTreeMap<&'a str, Vec<usize>>,
     /// What is unknown now stays unknown.
@@ -81,10 +83,19 @@ impl<'a, 's> Inference<'a, 's> {
             is_mark.then(|| (if mark == "[]" { "[" } else { mark }, functions.clone()))
         });
         let operators = marks.collect();
+        let mut conversions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, function) in program.items.functions.iter().enumerate() {
+            if let Some(record) = function.converted(program.text, program.items)
+                && program.bodies[number].is_some()
+            {
+                conversions.entry(record).or_default().push(number);
+            }
+        }
         let mut inference = Self {
             program,
             instances: Vec::new(),
             by_name,
+            conversions,
             operators,
             is_final: false,
             tokens_left: MAX_TOKENS,

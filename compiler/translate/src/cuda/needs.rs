@@ -123,6 +123,11 @@ impl Needs {
             needs.objects.extend(called);
             note(text, function.close..function.last + 1, &words, positions, entry);
         }
+        for function in &items.functions {
+            if let Some(record) = function.converted(text, items) {
+                uses.entry(record.to_owned()).or_default().1.insert(function.name.clone());
+            }
+        }
         for (name, tokens) in &items.macros {
             for &token in tokens {
                 note(text, token..token + 1, &words, positions, uses.entry(name.clone()).or_default());
@@ -240,19 +245,29 @@ fn has_own_type(text: &Text<'_>, function: &Function, slot: &Slot) -> bool {
         || function.names_own_type(text, slot.first, slot.last)
 }
 
-/// The names of dynamic shared memory that functions declare with different types.
+/// The names of dynamic shared memory that functions declare with different types, or that mean something
+/// else in functions to which they would be passed.
 fn ambiguous(text: &Text<'_>, items: &Items, bodies: &[Option<Body>]) -> BTreeSet<String> {
-    let mut types: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let (mut types, mut others): (BTreeMap<&str, BTreeSet<String>>, BTreeSet<&str>) = Default::default();
+    let mut passed = BTreeSet::new();
     for (function, body) in items.functions.iter().zip(bodies) {
-        let slots = body.iter().flat_map(|body| &body.slots).filter(|slot| slot.is_shared && slot.is_extern);
-        // A type of the function's own does not reach its callers.
-        for slot in slots.filter(|slot| function.is_kernel || !has_own_type(text, function, slot)) {
-            for one in &slot.declarators {
-                types.entry(text.at(one.name)).or_default().insert(pointer_to(text, one, ""));
+        for slot in body.iter().flat_map(|body| &body.slots) {
+            let names = slot.declarators.iter().map(|one| (text.at(one.name), one));
+            match slot.is_shared && slot.is_extern {
+                // A type of the function's own does not reach its callers.
+                true if !function.is_kernel && has_own_type(text, function, slot) => {}
+                true => {
+                    for (name, one) in names {
+                        types.entry(name).or_default().insert(pointer_to(text, one, ""));
+                        passed.extend((!function.is_kernel).then_some(name));
+                    }
+                }
+                false => others.extend(names.map(|(name, _)| name)),
             }
         }
     }
-    types.into_iter().filter(|(_, types)| types.len() > 1).map(|(name, _)| name.to_owned()).collect()
+    types.retain(|name, types| types.len() > 1 || (passed.contains(name) && others.contains(name)));
+    types.into_keys().map(str::to_owned).collect()
 }
 
 /// A pointer to the elements of a dynamic array.
