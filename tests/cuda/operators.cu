@@ -1,6 +1,6 @@
 //! arg x=iota:i32:8
-//! arg r=zeros:i32:20
-//! expect r: 1 1 4 0 8 -4 10 12 17 20 -99 9 9 10 7 39 12 3 6 2
+//! arg r=zeros:i32:22
+//! expect r: 1 1 4 0 8 -4 10 12 17 20 -99 9 9 10 7 39 12 3 6 2 2 7
 // Operators of objects in device and shared memory, as methods and as functions, by reference and by value.
 struct V {
     int a;
@@ -22,6 +22,8 @@ struct V {
     }
     __device__ operator int() const { return a + b; }
     __device__ int sum() const { return a + b; }
+    __device__ V& operator|=(const V& o) { return *this = *this + o; }
+    friend __device__ V operator-(const V& x, const V& y) { return {x.a - y.a, x.b - y.b}; }
 };
 __device__ V operator*(const V& x, const V& y) { return {x.a * y.a, x.b * y.b}; }
 __device__ V& operator-=(V& x, int n) {
@@ -85,4 +87,8 @@ __global__ void k(V* x, int* r) {
     *shared = 6;
     r[18] = box[0];
     r[19] = read(&box[0]) - 4;
+    x[2].a = 1;
+    x[2] |= x[2];
+    r[20] = x[2].a;
+    r[21] = (t[0] - x[2]).a + (x[2] - l).a + 10;
 }

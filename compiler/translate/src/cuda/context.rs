@@ -144,20 +144,27 @@ impl<'i> Context<'i, '_, '_> {
             let operands = self.operands(token);
             for &function in functions {
                 let called = self.inference.function(function);
-                let (this, given) = match called.record {
-                    Some(_) => (operands.first().map_or(Space::Thread, |object| object.lives), 1),
-                    None => (Space::Thread, 0),
+                let (this, given) = match called.has_object(self.inference.program.text) {
+                    true => (operands.first().map_or(Space::Thread, |object| object.lives), 1),
+                    false => (Space::Thread, 0),
                 };
                 // Results of other operators are in no memory.
                 let none = self.inference.signature(function, &[]);
                 wanted.extend(none.map(|none| (function, Space::Thread, none)));
-                let values = operands.get(given..).unwrap_or_default();
+                let mut values = operands.get(given..).unwrap_or_default().to_vec();
                 let is_pointer = operands.iter().any(|value| value.points.is_known());
                 if is_pointer || values.len() > called.params.len() {
                     continue;
                 }
+                for (value, param) in values.iter_mut().zip(&called.params) {
+                    let is_const = (param.first..=param.end).any(|token| text.at(token) == "const");
+                    if is_const {
+                        // A copy serves. Overloads for each address space would compete.
+                        value.lives = Space::Thread;
+                    }
+                }
                 let this = if this == Space::Any { Some(Space::Thread) } else { self.settled(this) };
-                let found = this.zip(self.inference.signature(function, values));
+                let found = this.zip(self.inference.signature(function, &values));
                 wanted.extend(found.map(|(this, signature)| (function, this, signature)));
             }
         }
@@ -190,8 +197,7 @@ impl<'i> Context<'i, '_, '_> {
     fn this_of(&self, function: usize, name: usize, depth: usize) -> Option<Space> {
         let text = self.inference.program.text;
         let called = self.inference.function(function);
-        let is_static = (called.first..called.at).any(|token| text.at(token) == "static");
-        if called.record.is_none() || is_static || called.returned_type(text).is_none() {
+        if !called.has_object(text) || called.returned_type(text).is_none() {
             return Some(Space::Thread);
         }
         let space = match text.at(name.wrapping_sub(1)) {

@@ -61,7 +61,8 @@ impl<N: Names> Reader<'_, '_, N> {
             return self.value(comma + 1, last, depth + 1);
         }
         if let Some(&assign) = marks.iter().find(|&&token| is_assignment(self.text.at(token))) {
-            return self.value(assign + 1, last, depth + 1);
+            let assigned = self.value(first, assign.saturating_sub(1), depth + 1);
+            return Value { lives: assigned.lives, ..self.value(assign + 1, last, depth + 1) };
         }
         if let Some(question) = find("?") {
             let colon = marks.iter().copied().rev().find(|&token| self.text.at(token) == ":");

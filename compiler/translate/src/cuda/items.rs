@@ -88,6 +88,12 @@ struct Around {
 }
 
 impl Function {
+    /// Whether it is a method that is called for an object.
+    pub(super) fn has_object(&self, text: &Text<'_>) -> bool {
+        let is_free = (self.first..self.at).any(|token| matches!(text.at(token), "static" | "friend"));
+        self.record.is_some() && !is_free
+    }
+
     /// The type that it returns, without stars; of constructors and operators of conversion there is none.
     pub(super) fn returned_type(&self, text: &Text<'_>) -> Option<(usize, usize)> {
         skip_type(text, self.head).filter(|&(_, last)| last < self.at)
