@@ -159,13 +159,37 @@ inline float atomicAdd(volatile $S float* p, float v) {
 inline $T atomicSub(volatile $S $T* p, $T v) {
     return atomic_fetch_sub_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
 }
-//@ atomicMin: for S in device threadgroup, for T in int uint
-inline $T atomicMin(volatile $S $T* p, $T v) {
-    return atomic_fetch_min_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+//@ atomicMin: for S in device threadgroup
+inline int atomicMin(volatile $S int* p, int v) {
+    return atomic_fetch_min_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
 }
-//@ atomicMax: for S in device threadgroup, for T in int uint
-inline $T atomicMax(volatile $S $T* p, $T v) {
-    return atomic_fetch_max_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+inline uint atomicMin(volatile $S uint* p, uint v) {
+    return atomic_fetch_min_explicit((volatile $S atomic_uint*)p, v, memory_order_relaxed);
+}
+// What a source defines for `double`; a function of its own for `float` fits better.
+template <typename T> inline enable_if_t<is_same<T, float>::value, T> atomicMin(volatile $S T* p, float v) {
+    volatile $S atomic_uint* bits = (volatile $S atomic_uint*)p;
+    uint old = atomic_load_explicit(bits, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(bits, &old, as_type<uint>(fmin(as_type<float>(old), v)),
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return as_type<float>(old);
+}
+//@ atomicMax: for S in device threadgroup
+inline int atomicMax(volatile $S int* p, int v) {
+    return atomic_fetch_max_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
+}
+inline uint atomicMax(volatile $S uint* p, uint v) {
+    return atomic_fetch_max_explicit((volatile $S atomic_uint*)p, v, memory_order_relaxed);
+}
+// What a source defines for `double`; a function of its own for `float` fits better.
+template <typename T> inline enable_if_t<is_same<T, float>::value, T> atomicMax(volatile $S T* p, float v) {
+    volatile $S atomic_uint* bits = (volatile $S atomic_uint*)p;
+    uint old = atomic_load_explicit(bits, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(bits, &old, as_type<uint>(fmax(as_type<float>(old), v)),
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return as_type<float>(old);
 }
 //@ atomicAnd: for S in device threadgroup, for T in int uint
 inline $T atomicAnd(volatile $S $T* p, $T v) {
