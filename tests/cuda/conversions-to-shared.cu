@@ -15,6 +15,12 @@ template <class T> struct SharedMemory {
         return (T*)__smem;
     }
 };
+template <> struct SharedMemory<unsigned> {
+    __device__ inline operator unsigned*() {
+        extern __shared__ unsigned __smem_u[];
+        return __smem_u;
+    }
+};
 template <class T> struct Numbers {
     __device__ T* get() { return NULL; }
 };
@@ -47,5 +53,6 @@ __global__ void k(int* r) {
     cg::thread_block block = cg::this_thread_block();
     cg::thread_group tile = cg::tiled_partition(block, 4);
     r[4] = size_of(tile) + tile.thread_rank();
-    r[5] = shared[0] + 1;
+    unsigned* words = SharedMemory<unsigned>();
+    r[5] = words[0] + 1;
 }

@@ -17,7 +17,9 @@ impl Translator<'_, '_> {
     /// The changes of an instance with its parameters and the calls that pass hidden ones.
     pub(super) fn finished(&mut self, number: usize, mut changes: Changes) -> Changes {
         let function = self.items.functions[number].clone();
-        let hidden: Vec<_> = self.needs.of_function(&function.name).cloned().collect();
+        // Which conversion of a type is called is not known, so that all take the same.
+        let name = function.converted(&self.text, self.items).unwrap_or(&function.name);
+        let hidden: Vec<_> = self.needs.of_function(name).cloned().collect();
         if function.is_kernel {
             self.kernel(&function, &hidden, &mut changes);
         } else if !hidden.is_empty() {
@@ -101,10 +103,11 @@ impl Translator<'_, '_> {
     /// An object that is made for its conversion to a pointer, which needs parameters.
     fn convert(&mut self, name: usize, close: usize) {
         let word = self.text.at(name);
-        let of_word = |function: &&Function| function.converted(&self.text, self.items) == Some(word);
-        let Some(conversion) = self.items.functions.iter().find(of_word) else { return };
-        let needed: Vec<&str> =
-            self.needs.of_function(&conversion.name).map(|hidden| &*hidden.name).collect();
+        let mut functions = self.items.functions.iter();
+        if !functions.any(|function| function.converted(&self.text, self.items) == Some(word)) {
+            return; // No object of this type converts to a pointer.
+        }
+        let needed: Vec<&str> = self.needs.of_function(word).map(|hidden| &*hidden.name).collect();
         let follows = matches!(self.text.at(close + 1), "." | "{" | ":");
         if !needed.is_empty() && !follows {
             let call = format!(".{CONVERSION}({})", needed.join(", "));
