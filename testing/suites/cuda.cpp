@@ -54,6 +54,12 @@ std::map<const void *, Variable> &variables() {
     return *all;
 }
 
+// Texture references: the module's name of each, by which kernels take its memory.
+std::map<const void *, std::pair<Module *, std::string>> &textures() {
+    static auto *all = new std::map<const void *, std::pair<Module *, std::string>>;
+    return *all;
+}
+
 thread_local cudaError_t last = cudaSuccess;
 thread_local std::vector<Configuration> configurations;
 
@@ -135,7 +141,8 @@ std::string bind(Function &function, void **given, size_t shared, std::vector<an
         } else {
             auto found = variables.find(info.name);
             if (found == variables.end()) return std::string("no variable ") + info.name;
-            Device::get().argument(found->second, argument);
+            if (!Device::get().argument(found->second, argument))
+                return std::string("nothing is bound to ") + info.name;
         }
         arguments.push_back(argument);
     }
@@ -210,6 +217,10 @@ void __cudaRegisterManagedVar(void **module, void **host, char *initial, const c
     ((Module *)module)->variables[name] = memory;
     variables()[host] = {memory, bytes};
 }
+void __cudaRegisterTexture(void **module, const void *host, const void **, const char *name, int, int, int) {
+    ((Module *)module)->variables[name] = nullptr;
+    textures()[host] = {(Module *)module, name};
+}
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream) {
     configurations.push_back({grid, block, shared, stream});
     return 0;
@@ -227,6 +238,45 @@ cudaError_t cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **giv
 cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3, dim3, void **, size_t, cudaStream_t) {
     Device::tell("cudaLaunchCooperativeKernel", "not there");
     return failed(cudaErrorNotSupported);
+}
+
+// Textures over linear memory are buffers; those over arrays are not there.
+
+cudaError_t cudaBindTexture(size_t *offset, const textureReference *reference, const void *memory,
+                            const cudaChannelFormatDesc *, size_t) {
+    auto found = textures().find(reference);
+    if (found == textures().end()) return failed(cudaErrorInvalidTexture);
+    if (offset) *offset = 0;
+    found->second.first->variables[found->second.second] = (void *)memory;
+    return cudaSuccess;
+}
+cudaError_t cudaUnbindTexture(const textureReference *reference) {
+    auto found = textures().find(reference);
+    if (found == textures().end()) return failed(cudaErrorInvalidTexture);
+    found->second.first->variables[found->second.second] = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaBindTexture2D(size_t *, const textureReference *, const void *, const cudaChannelFormatDesc *, size_t,
+                              size_t, size_t) {
+    Device::tell("cudaBindTexture2D", "not there");
+    return failed(cudaErrorNotSupported);
+}
+cudaError_t cudaBindTextureToArray(const textureReference *, cudaArray_const_t, const cudaChannelFormatDesc *) {
+    Device::tell("cudaBindTextureToArray", "not there");
+    return failed(cudaErrorNotSupported);
+}
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const cudaResourceDesc *resource, const cudaTextureDesc *,
+                                    const cudaResourceViewDesc *) {
+    if (resource->resType != cudaResourceTypeLinear) {
+        Device::tell("cudaCreateTextureObject", "not there for arrays");
+        return failed(cudaErrorNotSupported);
+    }
+    *out = (cudaTextureObject_t)resource->res.linear.devPtr;
+    return cudaSuccess;
+}
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t) { return cudaSuccess; }
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+    return {x, y, z, w, kind};
 }
 
 // Memory.

@@ -9,31 +9,36 @@
 //! | `token` | text to tokens with spaces and comments, and back with changes |
 //! | `brackets` | which bracket closes which, across conditionals |
 //! | `flatten` | a source with the files that it includes |
+//! | `macros` | uses of macros that are expanded before the source is read |
+//! | `branches` | branches of conditionals that are not taken |
 //! | `prelude`, `math.metal` | functions that Metal lacks, and those that both languages share |
 //! | `opencl/declarations` | functions, macros and types of a source |
-//! | `opencl/macros` | uses of macros that are expanded before the source is read |
 //! | `opencl/positions` | work-item functions, which become parameters |
 //! | `opencl/kernels` | parameters of kernels and functions |
 //! | `opencl/pointers` | pointers without an address space |
 //! | `opencl/images` | images and samplers |
-//! | `opencl/branches` | branches of conditionals that are not taken |
 //! | `opencl/types`, `expressions` | literals, components, comparisons and logic of vectors, by their types |
+//! | `opencl/functions` | signatures of built-in functions, and the casts that calls of them need |
 //! | `opencl/wide` | vectors of 8 and 16 |
 //! | `opencl/builtins` | functions and words with other names |
 //! | `opencl/prelude` | functions of OpenCL C's that Metal lacks |
 //! | `cuda/items`, `shape`, `declarator` | declarations, by the shape of the text |
 //! | `cuda/launches`, `amount`, `note` | launches of the host, for instantiations and for `anymetal trace` |
 //! | `cuda/reach`, `kept` | what stays of a source |
+//! | `cuda/expand` | which macros are expanded |
 //! | `cuda/body`, `space`, `expression`, `context`, `inference` | address spaces over the call graph |
 //! | `cuda/needs` | positions and variables that become parameters |
+//! | `cuda/textures` | textures over linear memory |
 //! | `cuda/cub` | calls of CUB's collectives |
 //! | `cuda/rewrite`, `words`, `prelude` | words, calls and functions that Metal lacks |
 //! | `cuda/spaces`, `kernel`, `typename`, `emit` | the text |
 #![forbid(unsafe_code)]
 
 mod brackets;
+mod branches;
 mod cuda;
 mod flatten;
+mod macros;
 mod metal_names;
 mod opencl;
 mod prelude;

@@ -144,6 +144,23 @@ impl Body {
         })
     }
 
+    /// The tokens that call a variable, of some tokens; a lambda captures what it needs.
+    pub(super) fn called<'t>(
+        &'t self,
+        text: &'t Text<'_>,
+        tokens: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = usize> + 't {
+        tokens.filter(move |&token| {
+            let is_call = text.is_word(token)
+                && text.at(token + 1) == "("
+                && !matches!(text.at(token - 1), "." | "->" | ":");
+            is_call
+                && self.find(text, token).map(|local| self.declarator(local)).is_some_and(|one| {
+                    one.name != token && one.init.is_none_or(|(first, _)| text.at(first) != "[")
+                })
+        })
+    }
+
     /// The names of all variables.
     pub(super) fn names<'t, 's>(&'t self, text: &'t Text<'s>) -> impl Iterator<Item = &'s str> + 't {
         self.slots.iter().flat_map(|slot| &slot.declarators).map(|one| text.at(one.name))

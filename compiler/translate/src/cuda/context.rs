@@ -1,9 +1,10 @@
 //! What names mean in one copy of a function, and what its statements say of its pointers.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use super::body::{Body, Local, Slot};
-use super::expression::{Names, Reader};
+use super::expression::{Names, Reader, ends_operand};
 use super::inference::{Inference, Instance, Spaces};
 use super::space::{Space, Value};
 use super::words::call_parens;
@@ -117,6 +118,11 @@ impl<'i> Context<'i, '_, '_> {
                 wanted.extend(found.map(|found| (function, this, found)));
             }
         }
+        wanted.extend(self.operators(function.close..close.max(open)));
+        for token in function.close..close.max(open) {
+            let functions = self.inference.conversions.get(text.at(token));
+            wanted.extend(functions.into_iter().flatten().map(|&one| (one, Space::Thread, Vec::new())));
+        }
         for (name, open, close) in self.body().constructions(text) {
             for function in self.candidates(name, open, close) {
                 let found = self.call_signature(function, open, close, 0);
@@ -126,21 +132,81 @@ impl<'i> Context<'i, '_, '_> {
         wanted
     }
 
+    /// The operators that are used, with the address spaces of their operands.
+    fn operators(&self, tokens: Range<usize>) -> Vec<(usize, Space, Vec<Spaces>)> {
+        let text = self.inference.program.text;
+        let mut wanted = Vec::new();
+        if self.inference.operators.is_empty() {
+            return wanted;
+        }
+        for token in tokens {
+            let Some(functions) = self.inference.operators.get(text.at(token)) else { continue };
+            let operands = self.operands(token);
+            for &function in functions {
+                let called = self.inference.function(function);
+                let (this, given) = match called.has_object(self.inference.program.text) {
+                    true => (operands.first().map_or(Space::Thread, |object| object.lives), 1),
+                    false => (Space::Thread, 0),
+                };
+                // Results of other operators are in no memory.
+                let none = self.inference.signature(function, &[]);
+                wanted.extend(none.map(|none| (function, Space::Thread, none)));
+                let mut values = operands.get(given..).unwrap_or_default().to_vec();
+                let is_pointer = operands.iter().any(|value| value.points.is_known());
+                if is_pointer || values.len() > called.params.len() {
+                    continue;
+                }
+                for (value, param) in values.iter_mut().zip(&called.params) {
+                    let is_const = (param.first..=param.end).any(|token| text.at(token) == "const");
+                    if is_const {
+                        // A copy serves. Overloads for each address space would compete.
+                        value.lives = Space::Thread;
+                    }
+                }
+                let this = if this == Space::Any { Some(Space::Thread) } else { self.settled(this) };
+                let found = this.zip(self.inference.signature(function, &values));
+                wanted.extend(found.map(|(this, signature)| (function, this, signature)));
+            }
+        }
+        wanted
+    }
+
+    fn settled(&self, space: Space) -> Option<Space> {
+        self.inference.settled(space, Space::Thread)
+    }
+
+    /// The values of the operands of an operator. The left one is taken to bind tighter than any operator.
+    fn operands(&self, token: usize) -> Vec<Value> {
+        let (text, reader) = (self.inference.program.text, self.reader());
+        let mut operands = Vec::new();
+        if ends_operand(text, token - 1) {
+            operands.push(reader.value(object_start(text, token), token - 1, 1));
+        }
+        let right = match text.closing(token) {
+            Some(close) => (token + 1, close - 1),
+            None => (token + 1, reader.operand_end(token)),
+        };
+        let is_suffix = matches!(text.at(token), "++" | "--") && !operands.is_empty();
+        if !is_suffix && right.0 <= right.1 {
+            operands.push(reader.value(right.0, right.1, 1));
+        }
+        operands
+    }
+
     /// Where the object of a call is, or `None` while that is not known.
     fn this_of(&self, function: usize, name: usize, depth: usize) -> Option<Space> {
         let text = self.inference.program.text;
         let called = self.inference.function(function);
-        let is_static = (called.first..called.at).any(|token| text.at(token) == "static");
-        if called.record.is_none() || is_static || called.returned_type(text).is_none() {
+        if !called.has_object(text) || called.returned_type(text).is_none() {
             return Some(Space::Thread);
         }
         let space = match text.at(name.wrapping_sub(1)) {
             "." => self.reader().value(object_start(text, name - 1), name - 2, depth + 1).lives,
             "->" => self.reader().value(object_start(text, name - 1), name - 2, depth + 1).points,
-            _ if called.name == "operator()" => self.reader().value(name, name, depth + 1).lives,
+            _ if called.name == "operator()" => self.name(name)?.lives,
             _ => self.instance.this,
         };
-        if space == Space::Any { Some(Space::Thread) } else { self.inference.settled(space, Space::Thread) }
+        if space == Space::Any { Some(Space::Thread) } else { self.settled(space) }
     }
 
     fn candidates(&self, name: usize, open: usize, close: usize) -> Vec<usize> {
@@ -241,13 +307,19 @@ impl Names for Context<'_, '_, '_> {
         let members = &self.inference.program.members;
         match members.get(self.inference.program.text.at(token)).copied() {
             Some((0, 0)) | None => Value { points: Space::Any, then: Space::Unknown, lives, arrays: 0 },
-            Some((_, 0)) => Value { points: Space::Device, then: Space::Device, lives, arrays: 0 },
+            Some((stars, 0)) => Value { points: Space::Device, then: Space::behind(stars), lives, arrays: 0 },
             Some((_, arrays)) => Value { points: lives, then: Space::Device, lives, arrays },
         }
     }
 
+    fn element(&self, object: Value) -> Option<Value> {
+        self.element_of(object.lives)
+    }
+
     fn call(&self, name: usize, open: usize, close: usize, depth: usize) -> Value {
         let text = self.inference.program.text;
+        let mut value = Value::rvalue(Space::Any, Space::Unknown);
+        // Which specialisation is called is not known: that of one may return no pointer.
         for function in self.candidates(name, open, close) {
             let called = self.inference.function(function);
             if called.returned_stars(text) == 0 && !called.returns_reference(text) {
@@ -261,12 +333,38 @@ impl Names for Context<'_, '_, '_> {
                 return Value::default();
             };
             let (points, then) = instance.returns;
-            return match called.returns_reference(text) {
-                true => Value { points: Space::Any, then: Space::Unknown, lives: points, arrays: 0 },
-                false => Value::rvalue(points, then),
-            };
+            match called.returns_reference(text) {
+                true => value.lives = value.lives.join(points),
+                false => {
+                    value.points = value.points.join(points);
+                    value.then = value.then.join(then);
+                }
+            }
         }
-        Value::rvalue(Space::Any, Space::Unknown)
+        for &function in self.inference.conversions.get(text.at(name)).map(Vec::as_slice).unwrap_or_default()
+        {
+            let is_it = |instance: &&Instance| instance.function == function;
+            let Some(instance) = self.inference.instances.iter().find(is_it) else { return Value::default() };
+            value.points = value.points.join(instance.returns.0);
+        }
+        value
+    }
+}
+
+impl Context<'_, '_, '_> {
+    /// The value of an operator `[]` of objects in a space; `None` if the source has none, or if it is not
+    /// known yet.
+    fn element_of(&self, lives: Space) -> Option<Value> {
+        let text = self.inference.program.text;
+        let this = if lives == Space::Any { Space::Thread } else { lives };
+        let mut functions = self.inference.operators.get("[")?.iter();
+        let instance = functions.find_map(|&function| {
+            let called = self.inference.function(function);
+            let is_it = |instance: &&Instance| instance.function == function && instance.this == this;
+            let instance = self.inference.instances.iter().find(is_it)?;
+            called.returns_reference(text).then_some(instance)
+        })?;
+        Some(Value { points: Space::Any, then: Space::Unknown, lives: instance.returns.0, arrays: 0 })
     }
 }
 

@@ -10,14 +10,24 @@ use super::typename::plain_type;
 use super::words::call_parens;
 use crate::token::{Changes, Text};
 
+/// The method that stands for a conversion to a pointer that needs hidden parameters.
+const CONVERSION: &str = "converted";
+
 impl Translator<'_, '_> {
     /// The changes of an instance with its parameters and the calls that pass hidden ones.
     pub(super) fn finished(&mut self, number: usize, mut changes: Changes) -> Changes {
         let function = self.items.functions[number].clone();
-        let hidden: Vec<_> = self.needs.of_function(&function.name).cloned().collect();
+        // Which conversion of a type is called is not known, so that all take the same.
+        let name = function.converted(&self.text, self.items).unwrap_or(&function.name);
+        let hidden: Vec<_> = self.needs.of_function(name).cloned().collect();
         if function.is_kernel {
             self.kernel(&function, &hidden, &mut changes);
         } else if !hidden.is_empty() {
+            if function.converted(&self.text, self.items).is_some() {
+                // A conversion takes no parameters.
+                changes.remove(function.at);
+                changes.insert_after(function.open - 1, &format!(" {CONVERSION}"));
+            }
             let all: Vec<&str> = hidden.iter().map(|hidden| &*hidden.parameter).collect();
             let has_more = function.close > function.open + 1;
             let has_void = function.params.is_empty() && self.text.at(function.open + 1) == "void";
@@ -74,6 +84,7 @@ impl Translator<'_, '_> {
             }
             let Some((open, close)) = call_parens(&self.text, token) else { continue };
             let mut names: Vec<String> = Vec::new();
+            names.extend(self.needs.of_object(token).map(|hidden| hidden.name.clone()));
             if self.collectives.contains(&token) {
                 names.extend(super::cub::NEEDS.map(str::to_owned));
             } else if self.own_functions.contains(word) {
@@ -85,6 +96,22 @@ impl Translator<'_, '_> {
                 let comma = if close > open + 1 { ", " } else { "" };
                 self.text.insert_after(open, &format!("{}{comma}", names.join(", ")));
             }
+            self.convert(token, close);
+        }
+    }
+
+    /// An object that is made for its conversion to a pointer, which needs parameters.
+    fn convert(&mut self, name: usize, close: usize) {
+        let word = self.text.at(name);
+        let mut functions = self.items.functions.iter();
+        if !functions.any(|function| function.converted(&self.text, self.items) == Some(word)) {
+            return; // No object of this type converts to a pointer.
+        }
+        let needed: Vec<&str> = self.needs.of_function(word).map(|hidden| &*hidden.name).collect();
+        let follows = matches!(self.text.at(close + 1), "." | "{" | ":");
+        if !needed.is_empty() && !follows {
+            let call = format!(".{CONVERSION}({})", needed.join(", "));
+            self.text.insert_after(close, &call);
         }
     }
 

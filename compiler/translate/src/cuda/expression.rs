@@ -21,6 +21,10 @@ pub(super) trait Names {
     fn name(&self, token: usize) -> Option<Value>;
     /// A member of something that lives in a space, or of what a pointer to it refers to.
     fn member(&self, token: usize, lives: Space) -> Value;
+    /// An element of an object, by an operator `[]` of the source.
+    fn element(&self, _object: Value) -> Option<Value> {
+        None
+    }
     /// A call: the function's name, and the parentheses of its arguments.
     fn call(&self, name: usize, open: usize, close: usize, depth: usize) -> Value;
 }
@@ -37,7 +41,7 @@ fn is_assignment(mark: &str) -> bool {
 }
 
 /// Whether an operator after this token has an operand on its left.
-fn ends_operand(text: &Text<'_>, token: usize) -> bool {
+pub(super) fn ends_operand(text: &Text<'_>, token: usize) -> bool {
     let word = text.at(token);
     matches!(word, ")" | "]")
         || (text.is_word(token) && word != "return")
@@ -57,7 +61,8 @@ impl<N: Names> Reader<'_, '_, N> {
             return self.value(comma + 1, last, depth + 1);
         }
         if let Some(&assign) = marks.iter().find(|&&token| is_assignment(self.text.at(token))) {
-            return self.value(assign + 1, last, depth + 1);
+            let assigned = self.value(first, assign.saturating_sub(1), depth + 1);
+            return Value { lives: assigned.lives, ..self.value(assign + 1, last, depth + 1) };
         }
         if let Some(question) = find("?") {
             let colon = marks.iter().copied().rev().find(|&token| self.text.at(token) == ":");
@@ -198,7 +203,9 @@ impl<N: Names> Reader<'_, '_, N> {
         while token <= last {
             match self.text.at(token) {
                 "[" => {
-                    value = value.element();
+                    let is_object = value.arrays == 0 && value.points == Space::Any;
+                    let element = if is_object { self.names.element(value) } else { None };
+                    value = element.unwrap_or(value.element());
                     token = self.text.closing(token).unwrap_or(last) + 1;
                 }
                 mark @ ("." | "->") => {

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::body::Body;
+use super::body::{Body, Slot};
 use super::context::Context;
 use super::items::{Function, Items};
 use super::space::{Space, Value};
@@ -58,6 +58,10 @@ pub(super) struct Inference<'a, 's> {
     pub(super) program: Program<'a, 's>,
     pub(super) instances: Vec<Instance>,
     pub(super) by_name: BTreeMap<&'a str, Vec<usize>>,
+    /// Conversions of objects to pointers, by the names of their types.
+    pub(super) conversions: BTreeMap<&'a str, Vec<usize>>,
+    /// Functions that are operators, by the token that means them.
+    pub(super) operators: BTreeMap<&'a str, Vec<usize>>,
     /// What is unknown now stays unknown.
     is_final: bool,
     /// What is left of [`MAX_TOKENS`].
@@ -72,8 +76,30 @@ impl<'a, 's> Inference<'a, 's> {
                 by_name.entry(&function.name).or_default().push(number);
             }
         }
-        let mut inference =
-            Self { program, instances: Vec::new(), by_name, is_final: false, tokens_left: MAX_TOKENS };
+        let marks = by_name.iter().filter_map(|(name, functions)| {
+            let mark = name.strip_prefix("operator")?;
+            // Objects that are called are found by their names, and conversions have types for names.
+            let is_mark = mark != "()" && mark.chars().all(|c| c.is_ascii_punctuation());
+            is_mark.then(|| (if mark == "[]" { "[" } else { mark }, functions.clone()))
+        });
+        let operators = marks.collect();
+        let mut conversions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, function) in program.items.functions.iter().enumerate() {
+            if let Some(record) = function.converted(program.text, program.items)
+                && program.bodies[number].is_some()
+            {
+                conversions.entry(record).or_default().push(number);
+            }
+        }
+        let mut inference = Self {
+            program,
+            instances: Vec::new(),
+            by_name,
+            conversions,
+            operators,
+            is_final: false,
+            tokens_left: MAX_TOKENS,
+        };
         inference.kernels();
         inference.rounds();
         inference.is_final = true;
@@ -89,9 +115,13 @@ impl<'a, 's> Inference<'a, 's> {
 
     fn kernels(&mut self) {
         for number in 0..self.program.bodies.len() {
-            if self.function(number).is_kernel && self.program.bodies[number].is_some() {
-                let params = self.function(number).params.len();
-                self.add(number, Space::Thread, vec![(Space::Device, Space::Device); params]);
+            let Some(body) = &self.program.bodies[number] else { continue };
+            if self.function(number).is_kernel {
+                let params = 0..self.function(number).params.len();
+                let slot = |param| body.slots.iter().find(|slot| slot.param == Some(param));
+                let levels = params.map(|param| slot(param).map_or(1, Slot::levels));
+                let signature = levels.map(|levels| (Space::Device, Space::behind(levels))).collect();
+                self.add(number, Space::Thread, signature);
             }
         }
     }
@@ -182,7 +212,7 @@ impl<'a, 's> Inference<'a, 's> {
             let value = values.get(number).copied().unwrap_or(Value::rvalue(Space::Any, Space::Any));
             let levels = slot.levels();
             signature.push(if levels > 0 || slot.is_array_parameter() {
-                let then = if levels > 1 { value.then.or(Space::Device) } else { Space::Any };
+                let then = if levels > 1 { value.then.or(Space::Device) } else { Space::behind(levels) };
                 (self.settled(value.points, Space::Device)?, then)
             } else if slot.is_reference() {
                 let lives = if value.lives == Space::Any { Space::Thread } else { value.lives };

@@ -88,15 +88,36 @@ struct Around {
 }
 
 impl Function {
+    /// Whether it is a method that is called for an object.
+    pub(super) fn has_object(&self, text: &Text<'_>) -> bool {
+        let is_free = (self.first..self.at).any(|token| matches!(text.at(token), "static" | "friend"));
+        self.record.is_some() && !is_free
+    }
+
     /// The type that it returns, without stars; of constructors and operators of conversion there is none.
     pub(super) fn returned_type(&self, text: &Text<'_>) -> Option<(usize, usize)> {
         skip_type(text, self.head).filter(|&(_, last)| last < self.at)
+    }
+
+    /// The tokens of a pointer to which it converts objects, after `operator`.
+    pub(super) fn conversion_type(&self, text: &Text<'_>) -> Option<(usize, usize)> {
+        let is_pointer = text.at(self.at) == "operator" && text.at(self.open - 1) == "*";
+        skip_type(text, self.at + 1).filter(|_| is_pointer && self.record.is_some())
     }
 
     /// The stars of the type that it returns.
     pub(super) fn returned_stars(&self, text: &Text<'_>) -> usize {
         let after = self.returned_type(text).map_or(self.at, |(_, last)| last + 1);
         (after..self.at).filter(|&token| text.at(token) == "*").count()
+    }
+
+    /// The name of the type of whose objects it is a conversion to pointers.
+    pub(super) fn converted<'i>(&self, text: &Text<'_>, items: &'i Items) -> Option<&'i str> {
+        let is_conversion = text.at(self.at) == "operator"
+            && text.at(self.open.saturating_sub(1)) == "*"
+            && text.is_word(self.at + 1);
+        let record = self.record.filter(|_| is_conversion)?;
+        items.records[record].name.as_deref()
     }
 
     /// Whether some tokens name a parameter of its template, or of that of a record around it.
@@ -139,6 +160,7 @@ impl Function {
 /// A structure, class or union.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
+    pub(super) name: Option<String>,
     pub(super) open: usize,
     pub(super) close: usize,
     pub(super) methods: Vec<usize>,
@@ -251,12 +273,14 @@ impl Items {
         }
         if let Some((open, close)) = shape.record {
             let number = self.records.len();
-            self.records.push(Record { open, close, methods: Vec::new(), members: Vec::new() });
-            item.kind = Kind::Record(number);
-            let name = (shape.head..open).take_while(|&token| text.at(token) != ":").filter(|&token| {
+            let name = (shape.head..open).take_while(|&token| !matches!(text.at(token), ":" | "<"));
+            let name = name.filter(|&token| {
                 text.is_word(token) && !matches!(text.at(token), "struct" | "class" | "union" | "final")
             });
-            item.names.extend(name.last().map(|token| text.at(token).to_owned()));
+            let name = name.last().map(|token| text.at(token).to_owned());
+            item.kind = Kind::Record(number);
+            item.names.extend(name.clone());
+            self.records.push(Record { name, open, close, methods: Vec::new(), members: Vec::new() });
             item.names
                 .extend((close..=shape.last).filter(|&t| text.is_word(t)).map(|t| text.at(t).to_owned()));
             if self.around.records.len() < MAX_DEPTH {

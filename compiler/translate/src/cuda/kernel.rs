@@ -37,7 +37,7 @@ pub(super) fn is_changed(text: &Text<'_>, function: &Function, param: usize) -> 
 impl Translator<'_, '_> {
     /// Binds the parameters of a kernel and adds the hidden ones.
     pub(super) fn kernel(&mut self, function: &Function, hidden: &[Hidden], changes: &mut Changes) {
-        let (mut buffers, mut groups, mut start) = (0, 0, String::new());
+        let (mut buffers, mut dynamic, mut start) = (0, None, String::new());
         for (number, param) in function.params.iter().enumerate() {
             let Some(one) = &param.declarator else {
                 if function.body.is_none() {
@@ -74,10 +74,17 @@ impl Translator<'_, '_> {
                     buffers += 1;
                     format!("{} [[buffer({})]]", one.parameter, buffers - 1)
                 }
-                Origin::Dynamic => {
-                    groups += 1;
-                    format!("{} [[threadgroup({})]]", one.parameter, groups - 1)
-                }
+                // Other names of dynamic memory are of the same memory.
+                Origin::Dynamic(ty) => match dynamic {
+                    Some(first) => {
+                        start.push_str(&format!(" {} = ({ty}){first};", one.parameter));
+                        continue;
+                    }
+                    None => {
+                        dynamic = Some(&one.name);
+                        format!("{} [[threadgroup(0)]]", one.parameter)
+                    }
+                },
                 Origin::Local(declaration) => {
                     start.push_str(&format!(" {declaration}"));
                     continue;

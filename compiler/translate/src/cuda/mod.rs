@@ -10,6 +10,7 @@ mod context;
 mod cub;
 mod declarator;
 mod emit;
+mod expand;
 mod expression;
 mod grid;
 mod inference;
@@ -27,6 +28,7 @@ mod rewrite;
 mod shape;
 mod space;
 mod spaces;
+mod textures;
 mod typename;
 mod words;
 
@@ -90,6 +92,8 @@ struct Translator<'a, 's> {
     collectives: BTreeSet<usize>,
     /// Statements that read registers of PTX.
     registers: BTreeMap<usize, registers::Read>,
+    /// Reads of textures over linear memory.
+    fetches: BTreeSet<usize>,
 }
 
 impl Translator<'_, '_> {
@@ -131,6 +135,7 @@ pub fn cuda_to_msl(
     options: &Options,
 ) -> Translation {
     let flat = Flattened::new(name, source, &options.definitions(), includes);
+    let flat = expand::expanded(flat, options);
     let flat = packs::expanded(flat, instantiate);
     let text = Text::new(&flat.text);
     let items = Items::of(&text);
@@ -174,6 +179,7 @@ pub fn cuda_to_msl(
     let grid = Grid::of(&text);
     let collectives = cub::constructions(&text);
     let registers = registers::reads(&text);
+    let fetches = textures::fetches(&text, &items);
     let needs = Needs::of(
         &text,
         &items,
@@ -215,6 +221,7 @@ pub fn cuda_to_msl(
         forwarded: BTreeSet::new(),
         collectives,
         registers,
+        fetches,
     };
     for (first, last, component) in grid.all() {
         translator.text.replace(first, format!("{}.{component}", grid::NAME));
@@ -313,15 +320,19 @@ impl Translator<'_, '_> {
         let mut globals = BTreeMap::new();
         for item in self.items.items.iter().filter(|item| item.kind == Kind::Variable) {
             let lives = match needs::variable_space(&self.text, item) {
-                Some("device") => Space::Device,
+                Some("device" | needs::TEXTURE) => Space::Device,
+                Some("threadgroup") => Space::Threadgroup,
                 _ => Space::Constant,
             };
             let found = declarator::declarators(&self.text, item.first, item.last);
+            let is_texture = textures::element(&self.text, item).is_some();
             for one in found.into_iter().flat_map(|found| found.all) {
-                let value = match (one.stars.len(), one.arrays) {
+                let value = match (one.stars.len() + usize::from(is_texture), one.arrays) {
                     (0, 0) => Value { points: Space::Any, then: Space::Unknown, lives, arrays: 0 },
                     (0, arrays) => Value { points: lives, then: Space::Unknown, lives, arrays },
-                    (_, 0) => Value { points: Space::Device, then: Space::Device, lives, arrays: 0 },
+                    (stars, 0) => {
+                        Value { points: Space::Device, then: Space::behind(stars), lives, arrays: 0 }
+                    }
                     (_, arrays) => Value { points: lives, then: Space::Device, lives, arrays },
                 };
                 globals.insert(self.text.at(one.name).to_owned(), value);

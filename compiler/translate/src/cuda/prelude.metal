@@ -1,3 +1,20 @@
+//@ tex1Dfetch
+template <typename T> inline T tex1Dfetch(device const T* texture, int i) {
+    return texture[i];
+}
+// A texture object is the address of its memory.
+template <typename T> inline T tex1Dfetch(ulong texture, int i) {
+    return ((device const T*)texture)[i];
+}
+//@ aligned_storage aligned_storage_t
+namespace metal {
+template <size_t N, size_t A = 16> struct aligned_storage {
+    struct type {
+        alignas(A) uchar bytes[N];
+    };
+};
+template <size_t N, size_t A = 16> using aligned_storage_t = typename aligned_storage<N, A>::type;
+}
 //@ char1 uchar1 short1 ushort1 int1 uint1 long1 ulong1 float1: for N in char uchar short ushort int uint long ulong float
 struct $N1 {
     $N x;
@@ -142,13 +159,37 @@ inline float atomicAdd(volatile $S float* p, float v) {
 inline $T atomicSub(volatile $S $T* p, $T v) {
     return atomic_fetch_sub_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
 }
-//@ atomicMin: for S in device threadgroup, for T in int uint
-inline $T atomicMin(volatile $S $T* p, $T v) {
-    return atomic_fetch_min_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+//@ atomicMin: for S in device threadgroup
+inline int atomicMin(volatile $S int* p, int v) {
+    return atomic_fetch_min_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
 }
-//@ atomicMax: for S in device threadgroup, for T in int uint
-inline $T atomicMax(volatile $S $T* p, $T v) {
-    return atomic_fetch_max_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+inline uint atomicMin(volatile $S uint* p, uint v) {
+    return atomic_fetch_min_explicit((volatile $S atomic_uint*)p, v, memory_order_relaxed);
+}
+// What a source defines for `double`; a function of its own for `float` fits better.
+template <typename T> inline enable_if_t<is_same<T, float>::value, T> atomicMin(volatile $S T* p, float v) {
+    volatile $S atomic_uint* bits = (volatile $S atomic_uint*)p;
+    uint old = atomic_load_explicit(bits, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(bits, &old, as_type<uint>(fmin(as_type<float>(old), v)),
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return as_type<float>(old);
+}
+//@ atomicMax: for S in device threadgroup
+inline int atomicMax(volatile $S int* p, int v) {
+    return atomic_fetch_max_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
+}
+inline uint atomicMax(volatile $S uint* p, uint v) {
+    return atomic_fetch_max_explicit((volatile $S atomic_uint*)p, v, memory_order_relaxed);
+}
+// What a source defines for `double`; a function of its own for `float` fits better.
+template <typename T> inline enable_if_t<is_same<T, float>::value, T> atomicMax(volatile $S T* p, float v) {
+    volatile $S atomic_uint* bits = (volatile $S atomic_uint*)p;
+    uint old = atomic_load_explicit(bits, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(bits, &old, as_type<uint>(fmax(as_type<float>(old), v)),
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return as_type<float>(old);
 }
 //@ atomicAnd: for S in device threadgroup, for T in int uint
 inline $T atomicAnd(volatile $S $T* p, $T v) {
@@ -510,7 +551,7 @@ inline float cuCabs(float2 z) {
 #define UINT32_C(x) x##u
 #define INT32_C(x) x
 //@ coalesced_threads: needs lane_in_simdgroup, with cooperative_groups
-//@ cooperative_groups this_thread_block this_grid: needs threadIdx blockIdx blockDim gridDim, with __shfl_sync, with shuffled
+//@ cooperative_groups this_thread_block: needs threadIdx blockIdx blockDim gridDim, with __shfl_sync, with shuffled
 namespace cooperative_groups {
 struct thread_block {
     uint3 thread_, group_, size_, grid_;
@@ -580,19 +621,34 @@ template <uint N> struct thread_block_tile {
         return ballot(predicate == 0) == 0;
     }
 };
-struct grid_group {
-    thread_block block_;
+// A group whose size is known when the kernel runs: a threadgroup, or threads of a SIMD-group.
+struct thread_group {
+    uint rank_, size_, block_size_;
+    thread_group(thread_block block)
+        : rank_(block.thread_rank()), size_(block.size()), block_size_(block.size()) {}
+    template <uint N> thread_group(thread_block_tile<N> tile)
+        : rank_(tile.rank_), size_(N), block_size_(tile.block_size_) {}
+    void sync() const {
+        if (size_ == block_size_) {
+            threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+        } else {
+            simdgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+        }
+    }
     uint thread_rank() const {
-        uint3 g = block_.group_;
-        return (g.x + block_.grid_.x * (g.y + block_.grid_.y * g.z)) * block_.size() + block_.thread_rank();
+        return rank_ % size_;
     }
     uint size() const {
-        return block_.grid_.x * block_.grid_.y * block_.grid_.z * block_.size();
+        return size_;
     }
     uint num_threads() const {
-        return size();
+        return size_;
     }
 };
+inline thread_group tiled_partition(thread_group group, uint size) {
+    group.size_ = size;
+    return group;
+}
 struct coalesced_group {
     uint lanes_, lane_;
     void sync() const {
@@ -620,9 +676,6 @@ inline coalesced_group coalesced_threads(uint lane) {
 }
 inline thread_block this_thread_block(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
     return thread_block{threadIdx, blockIdx, blockDim, gridDim};
-}
-inline grid_group this_grid(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
-    return grid_group{thread_block{threadIdx, blockIdx, blockDim, gridDim}};
 }
 template <uint N> inline thread_block_tile<N> tiled_partition(thread_block block) {
     return thread_block_tile<N>{block.thread_rank(), block.size()};
@@ -653,6 +706,29 @@ template <uint N, typename T, typename F> inline T reduce(thread_block_tile<N> t
         value = f(value, tile.shfl_xor(value, bits));
     }
     return value;
+}
+}
+//@ this_grid: needs threadIdx blockIdx blockDim gridDim, with cooperative_groups
+#include <anymetal_groups>
+namespace cooperative_groups {
+struct grid_group {
+    thread_block block_;
+    void sync() const {
+        anymetal::grid_sync();
+    }
+    uint thread_rank() const {
+        uint3 g = block_.group_;
+        return (g.x + block_.grid_.x * (g.y + block_.grid_.y * g.z)) * block_.size() + block_.thread_rank();
+    }
+    uint size() const {
+        return block_.grid_.x * block_.grid_.y * block_.grid_.z * block_.size();
+    }
+    uint num_threads() const {
+        return size();
+    }
+};
+inline grid_group this_grid(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
+    return grid_group{thread_block{threadIdx, blockIdx, blockDim, gridDim}};
 }
 }
 //@ frexp frexpf: for N in frexp frexpf

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::items::{Items, Kind, NAMESPACE};
+use super::items::{Function, Items, Kind, NAMESPACE};
 use crate::token::Text;
 
 /// What stays.
@@ -39,7 +39,14 @@ impl Reached {
             }
         }
         let mut seen = BTreeSet::new();
-        while let Some(number) = pending.pop() {
+        loop {
+            let Some(number) = pending.pop() else {
+                pending = reached.operators(text, items, &by_name);
+                if pending.is_empty() {
+                    break;
+                }
+                continue;
+            };
             if std::mem::replace(&mut reached.items[number], true) {
                 continue;
             }
@@ -63,6 +70,28 @@ impl Reached {
             }
         }
         reached
+    }
+
+    /// The operators of types that stay: expressions do not name them.
+    fn operators(&self, text: &Text<'_>, items: &Items, by_name: &BTreeMap<&str, Vec<usize>>) -> Vec<usize> {
+        let is_type = |word: &str| {
+            let named = by_name.get(word).map(Vec::as_slice).unwrap_or_default();
+            named.iter().any(|&item| {
+                self.items[item] && matches!(items.items[item].kind, Kind::Record(_) | Kind::Alias)
+            })
+        };
+        let is_used = |function: &Function| {
+            let types = function.params.iter().filter_map(|param| Some(param.declarator.as_ref()?.ty));
+            types.into_iter().any(|(first, last)| (first..=last).any(|token| is_type(text.at(token))))
+        };
+        let is_operator = |number: &usize| match items.items[*number].kind {
+            Kind::Function(function) => {
+                let function = &items.functions[function];
+                function.is_device && function.name.starts_with("operator") && is_used(function)
+            }
+            _ => false,
+        };
+        (0..items.items.len()).filter(|number| !self.items[*number]).filter(is_operator).collect()
     }
 
     /// The tokens of an item that stay if it does; notes the methods.

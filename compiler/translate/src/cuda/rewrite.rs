@@ -1,7 +1,9 @@
 //! Changes that do not depend on address spaces: words, calls, types, literals.
 
 use super::Translator;
+use super::declarator::Declarator;
 use super::items::Kind;
+use super::needs;
 use super::words::{self, call_parens, vector};
 use anymetal_diagnostics::Diagnostic;
 
@@ -66,6 +68,7 @@ impl Translator<'_, '_> {
         }
         match word {
             _ if self.registers.contains_key(&token) => return self.register(token),
+            _ if self.fetches.contains(&token) => drop(self.helpers.insert(word.to_owned())),
             "__launch_bounds__" | "__attribute__" | "__cluster_dims__" => return self.attribute(token),
             "__align__" => self.text.replace(token, "alignas"),
             "long" if self.text.at(token + 1) == "long" => {
@@ -302,7 +305,6 @@ impl Translator<'_, '_> {
     fn locals(&mut self, number: usize) {
         let Some(body) = &self.bodies[number] else { return };
         let is_kernel = self.items.functions[number].is_kernel;
-        let name = self.items.functions[number].name.clone();
         let slots = body.slots.clone();
         for slot in slots {
             let Some(one) = slot.declarators.first().cloned() else { continue };
@@ -313,8 +315,8 @@ impl Translator<'_, '_> {
                     _ => {}
                 }
             }
-            if super::needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
-                self.hoisted(&slot, number, &name);
+            if needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
+                self.hoisted(&slot, number);
             } else if slot.is_shared && !is_kernel {
                 let message = "shared memory whose type is a function's own stays in the function";
                 let diagnostic = Diagnostic::warning("shared-in-function", self.span(one.name), message);
@@ -331,20 +333,29 @@ impl Translator<'_, '_> {
     }
 
     /// Takes away the declaration of a variable that comes as a parameter; its uses get that one's name.
-    fn hoisted(&mut self, slot: &super::body::Slot, number: usize, function: &str) {
+    fn hoisted(&mut self, slot: &super::body::Slot, number: usize) {
         self.text.remove_all(slot.first..=slot.last);
         if slot.is_extern {
+            if self.needs.is_declared(slot) {
+                let declare = |one: &Declarator| {
+                    let pointer = |name| needs::pointer_to(&self.text, one, name);
+                    format!("{} = ({}){};", pointer(self.text.at(one.name)), pointer(""), needs::DYNAMIC)
+                };
+                let all: Vec<String> = slot.declarators.iter().map(declare).collect();
+                self.text.replace(slot.first, all.join(" "));
+            }
             return;
         }
         let Some((open, close)) = self.items.functions[number].body else { return };
         for one in &slot.declarators {
             let name = self.text.at(one.name);
+            let unique = needs::unique(&self.items.functions[number], name);
             for token in open..close {
                 let is_it = self.text.at(token) == name
                     && !(slot.first..=slot.last).contains(&token)
                     && !matches!(self.text.at(token - 1), "." | "->");
                 if is_it {
-                    self.text.replace(token, format!("{function}_{name}"));
+                    self.text.replace(token, unique.clone());
                 }
             }
         }

@@ -66,10 +66,7 @@ impl Shape {
             }
             "(" if self.parens.is_none() && !self.has_equals => {
                 let before = text.at(token.wrapping_sub(1));
-                let is_name = token > self.head
-                    && text.is_word(token - 1)
-                    && !before.starts_with("__")
-                    && !matches!(before, "alignas" | "decltype" | "noexcept" | "explicit");
+                let is_name = token > self.head && text.is_word(token - 1) && !takes_arguments(before);
                 // A specialisation: `name<arguments>(…)`.
                 let opens = |open: &usize| text.angle_closing(*open) == Some(token - 1);
                 let angle = match before {
@@ -128,4 +125,26 @@ impl Shape {
         }
         Some(close + 1)
     }
+}
+
+/// Words of the language that parentheses follow in the head of a declaration.
+fn takes_arguments(word: &str) -> bool {
+    matches!(
+        word,
+        "alignas"
+            | "decltype"
+            | "noexcept"
+            | "explicit"
+            | "__align__"
+            | "__builtin_align__"
+            | "__attribute__"
+            | "__attribute"
+            | "__declspec"
+            | "__launch_bounds__"
+            | "__cluster_dims__"
+            | "__block_size__"
+            | "__maxnreg__"
+            | "__typeof__"
+            | "__typeof"
+    )
 }

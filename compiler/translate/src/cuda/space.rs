@@ -27,6 +27,12 @@ impl Space {
         }
     }
 
+    /// What the objects that a pointer with a number of stars refers to point to: device memory, if they are
+    /// pointers.
+    pub(super) fn behind(stars: usize) -> Self {
+        if stars > 1 { Self::Device } else { Self::Any }
+    }
+
     /// Whether it is one of Metal's.
     pub(super) fn is_known(self) -> bool {
         !matches!(self, Self::Unknown | Self::Any | Self::Mixed)

@@ -9,7 +9,7 @@ use super::typename::plain_type;
 use crate::token::{Changes, Text};
 
 /// Names mean nothing: for questions of shape.
-struct NoNames;
+pub(super) struct NoNames;
 
 impl Names for NoNames {
     fn name(&self, _: usize) -> Option<Value> {
@@ -122,6 +122,12 @@ pub(super) fn pointer(
 }
 
 fn returned(text: &Text<'_>, function: &Function, returns: Spaces, changes: &mut Changes) {
+    if let Some((first, last)) = function.conversion_type(text) {
+        let stars: Vec<usize> = (last + 1..function.open).filter(|&token| text.at(token) == "*").collect();
+        pointer(text, changes, (function.at + 1, returns), &stars);
+        debug_assert!(first > function.at, "the type follows the word");
+        return;
+    }
     let stars = function.returned_stars(text);
     if stars == 0 && !function.returns_reference(text) {
         return;

@@ -37,7 +37,7 @@ pub(super) fn is_kernel_word(word: &str) -> bool {
 impl Declarations {
     /// `defined` are the macros that are defined before the source.
     pub(super) fn of(text: &Text<'_>, defined: &BTreeMap<String, String>) -> Self {
-        let mut found = Self { dead: super::branches::not_taken(text, defined), ..Self::default() };
+        let mut found = Self { dead: crate::branches::not_taken(text, defined, true), ..Self::default() };
         found.macros(text);
         let (mut token, mut start) = (0, 0);
         while token < text.len() {

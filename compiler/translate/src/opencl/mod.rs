@@ -1,13 +1,12 @@
 //! OpenCL C 1.2 to MSL.
 
 mod alignments;
-mod branches;
 mod builtins;
 mod declarations;
 mod expressions;
+mod functions;
 mod images;
 mod kernels;
-mod macros;
 mod pointers;
 mod positions;
 mod prelude;
@@ -19,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_diagnostics::{Diagnostic, SourceMap, Span};
 
 use crate::flatten::{Flattened, Includes, line_directive};
+use crate::macros::{self, Macro};
 use crate::token::Text;
 use declarations::Declarations;
 use wide::Wide;
@@ -172,8 +172,12 @@ impl Translator<'_> {
 
 /// The source with the uses of those macros expanded whose bodies cannot be translated once for all uses.
 fn expanded(flat: Flattened, defined: &BTreeMap<String, String>, options: &Options) -> Flattened {
+    let expand = |flat, chosen: &BTreeSet<String>| {
+        let is_chosen = |name: &str, definition: &Macro| chosen.contains(name) || is_bound(definition);
+        macros::expanded(flat, defined, &options.macros, &is_chosen)
+    };
     let mut chosen = BTreeSet::new();
-    let mut flat = macros::expanded(flat, defined, &options.macros, &chosen);
+    let mut flat = expand(flat, &chosen);
     for _ in 0..MAX_EXPANSIONS {
         let text = Text::new(&flat.text);
         let varied = expressions::varied_macros(&text, &Declarations::of(&text, defined), options);
@@ -181,9 +185,21 @@ fn expanded(flat: Flattened, defined: &BTreeMap<String, String>, options: &Optio
             break;
         }
         chosen.extend(varied);
-        flat = macros::expanded(flat, defined, &options.macros, &chosen);
+        flat = expand(flat, &chosen);
     }
     flat
+}
+
+/// Whether a macro defines kernels, or stands for a type that decides how a parameter is bound: of a
+/// resource, or of a pointer.
+fn is_bound(definition: &Macro) -> bool {
+    match definition.has_parameters() {
+        true => definition.words().any(declarations::is_kernel_word),
+        false => {
+            definition.words().any(|word| images::resource(word).is_some())
+                || definition.words().next_back() == Some("*")
+        }
+    }
 }
 
 /// Translates a source. `name` is its file's, for messages; `includes` gives the files that it includes,

@@ -27,7 +27,40 @@ pub(super) enum Type {
     Const(Box<Type>),
 }
 
+/// The scalar of numbers of several types, with which a macro is used.
+pub(super) const NUMBER: &str = "number";
+
+/// Arithmetic types by rank: the unsigned type of each size follows the signed one.
+const RANKS: &[&str] =
+    &["bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", NUMBER];
+
 impl Type {
+    /// The name of an arithmetic type; `None` of all others.
+    pub(super) fn arithmetic(&self) -> Option<&'static str> {
+        match self {
+            Self::Scalar(name) if name.starts_with("enum ") => Some("int"),
+            Self::Scalar(name) => RANKS.iter().copied().find(|ranked| ranked == name),
+            _ => None,
+        }
+    }
+
+    /// The type that both names are of, or that of the usual arithmetic conversions [C99 6.3.1.8].
+    pub(super) fn arithmetic_of(left: &'static str, right: &'static str) -> &'static str {
+        let rank = |name: &&str| RANKS.iter().position(|ranked| ranked == name);
+        match left == right {
+            true => left,
+            false => [left, right, "int"].into_iter().max_by_key(rank).unwrap_or("int"),
+        }
+    }
+
+    /// The type of an operand after the integer promotions [C99 6.3.1.1].
+    pub(super) fn promoted(&self) -> Self {
+        match self.arithmetic() {
+            Some(name) => Self::scalar(if name == "int" { name } else { Self::arithmetic_of(name, "int") }),
+            None => self.clone(),
+        }
+    }
+
     pub(super) fn scalar(name: &str) -> Self {
         Self::Scalar(name.to_owned())
     }
@@ -88,7 +121,7 @@ impl Type {
         match (self, other) {
             (a, b) if a == b => a,
             (Unknown, known) | (known, Unknown) => known,
-            (Scalar(a), Scalar(_)) => Scalar(a),
+            (Scalar(_), Scalar(_)) => Self::scalar(NUMBER),
             (Self::Pointer(a), Self::Pointer(b)) if a.unqualified() == b.unqualified() => {
                 Self::pointer(Self::constant(*a))
             }
@@ -97,15 +130,20 @@ impl Type {
         }
     }
 
-    /// The type of an arithmetic operation: a vector, if one operand is.
+    /// The type of both, or of an arithmetic operation with them: a vector, if one operand is.
     pub(super) fn common(&self, other: &Self) -> Self {
+        if let (Some(left), Some(right)) = (self.arithmetic(), other.arithmetic()) {
+            return Self::scalar(Self::arithmetic_of(left, right));
+        }
         match (self, other) {
             (Self::Vector(..), _) => self.clone(),
             (_, Self::Vector(..)) => other.clone(),
             (Self::AnyVector, _) | (_, Self::AnyVector) => Self::AnyVector,
             (Self::Mixed, _) | (_, Self::Mixed) => Self::Mixed,
             (Self::Pointer(_), _) => self.clone(),
-            (_, Self::Pointer(_)) | (Self::Unknown, _) => other.clone(),
+            (_, Self::Pointer(_)) => other.clone(),
+            (Self::Unknown, Self::Scalar(_)) | (Self::Scalar(_), Self::Unknown) => Self::Unknown,
+            (Self::Unknown, _) => other.clone(),
             _ => self.clone(),
         }
     }
@@ -174,6 +212,26 @@ pub(super) struct Names {
     pub(super) records: Vec<Record>,
     /// Structures by tag.
     pub(super) tags: BTreeMap<String, usize>,
+}
+
+/// The type of a constant that OpenCL C defines.
+pub(super) fn constant(word: &str) -> Option<Type> {
+    let name = match word {
+        "MAXFLOAT" | "HUGE_VALF" | "HUGE_VAL" | "INFINITY" | "NAN" => "float",
+        "FLT_MAX" | "FLT_MIN" | "FLT_EPSILON" | "DBL_MAX" | "DBL_MIN" | "DBL_EPSILON" => "float",
+        "UINT_MAX" => "uint",
+        "LONG_MAX" | "LONG_MIN" => "long",
+        "ULONG_MAX" => "ulong",
+        _ if word.starts_with("M_") => "float",
+        _ if ["CHAR_", "SCHAR_", "UCHAR_", "SHRT_", "USHRT_", "INT_"]
+            .iter()
+            .any(|of| word.starts_with(of)) =>
+        {
+            "int"
+        }
+        _ => return None,
+    };
+    Some(Type::scalar(name))
 }
 
 /// Words that say nothing about which values a type has.

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::builtins::{self, Conversion};
 use super::declarations::vector;
+use super::functions::{FUNCTIONS, Of};
 use super::types::flag;
 use super::{Translator, prelude};
 
@@ -19,122 +20,6 @@ pub(super) struct Wide {
     /// Components that are read together: width, scalar, name.
     pub(super) picks: BTreeSet<(u32, String, String)>,
 }
-
-/// Of which vectors a function is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Floats,
-    Integers,
-    Numbers,
-}
-
-/// Functions of vectors. The letters are the result and the parameters: `T` is the vector's type, `S` its
-/// component's, `F` that of flags, `I` integers, `K` one integer, `U` the unsigned integers of `T`, and `P`
-/// and `Q` are pointers to `T` and `I`.
-const FUNCTIONS: &[(Of, &str, &[&str])] = &[
-    (
-        Of::Floats,
-        "TT",
-        &[
-            "acos",
-            "acosh",
-            "asin",
-            "asinh",
-            "atan",
-            "atanh",
-            "ceil",
-            "cos",
-            "cosh",
-            "cospi",
-            "exp",
-            "exp2",
-            "exp10",
-            "fabs",
-            "floor",
-            "log",
-            "log2",
-            "log10",
-            "rint",
-            "round",
-            "rsqrt",
-            "sign",
-            "sin",
-            "sinh",
-            "sinpi",
-            "sqrt",
-            "tan",
-            "tanh",
-            "tanpi",
-            "trunc",
-            "native_exp",
-            "native_exp2",
-            "native_exp10",
-            "native_log",
-            "native_log2",
-            "native_log10",
-            "native_sin",
-            "native_cos",
-            "native_tan",
-            "native_sqrt",
-            "native_rsqrt",
-            "half_exp",
-            "half_exp2",
-            "half_exp10",
-            "half_log",
-            "half_log2",
-            "half_log10",
-            "half_sin",
-            "half_cos",
-            "half_tan",
-            "half_sqrt",
-            "half_rsqrt",
-        ],
-    ),
-    (
-        Of::Floats,
-        "TTT",
-        &[
-            "atan2",
-            "copysign",
-            "fdim",
-            "fmax",
-            "fmin",
-            "fmod",
-            "nextafter",
-            "pow",
-            "powr",
-            "step",
-            "native_powr",
-            "half_powr",
-        ],
-    ),
-    (Of::Floats, "TTS", &["fmax", "fmin"]),
-    (Of::Floats, "TST", &["step"]),
-    (Of::Floats, "TTTT", &["fma", "mad", "mix", "smoothstep", "bitselect"]),
-    (Of::Floats, "TTTS", &["mix"]),
-    (Of::Floats, "TTI", &["ldexp"]),
-    (Of::Floats, "TTK", &["ldexp"]),
-    (Of::Floats, "IT", &["ilogb"]),
-    (Of::Floats, "FT", &["isnan", "isinf", "isfinite", "isnormal", "signbit"]),
-    (Of::Floats, "FTT", &["isordered", "isunordered"]),
-    (
-        Of::Floats,
-        "FTT",
-        &["isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal", "islessgreater"],
-    ),
-    (Of::Floats, "TTP", &["fract", "modf", "sincos"]),
-    (Of::Floats, "TTQ", &["frexp", "lgamma_r"]),
-    (Of::Floats, "TTTQ", &["remquo"]),
-    (Of::Numbers, "TTT", &["min", "max"]),
-    (Of::Numbers, "TTS", &["min", "max"]),
-    (Of::Numbers, "TTTT", &["clamp"]),
-    (Of::Numbers, "TTSS", &["clamp"]),
-    (Of::Integers, "UT", &["abs"]),
-    (Of::Integers, "UTT", &["abs_diff"]),
-    (Of::Integers, "TT", &["clz", "popcount"]),
-    (Of::Integers, "TTT", &["rotate", "hadd", "rhadd", "mul_hi", "add_sat", "sub_sat"]),
-    (Of::Integers, "TTTT", &["mad_hi", "mad_sat"]),
-];
 
 const COMPARISONS: [&str; 6] = ["<", ">", "<=", ">=", "==", "!="];
 

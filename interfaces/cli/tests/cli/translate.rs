@@ -162,6 +162,8 @@ fn programs_compute_what_they_expect() {
         for line in text.lines().map_while(|line| line.strip_prefix("//! ")) {
             match line.split_once(' ').expect("a word and its value") {
                 ("arg", spec) => command.extend(["--arg", spec]),
+                ("double", spec) => command.extend(["--double", spec]),
+                ("threadgroup-memory", spec) => command.extend(["--threadgroup-memory", spec]),
                 ("expect", values) => expected = values.split_once(": "),
                 (word, _) => panic!("{file}: unknown directive `{word}`"),
             }

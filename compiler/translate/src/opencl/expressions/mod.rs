@@ -16,10 +16,9 @@ mod type_names;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::declarations::{Declarations, vector};
-use super::types::{Names, Type};
+use super::types::{self, Names, Type};
 use super::{Options, Translator, wide};
 use crate::token::Text;
-pub(super) use operators::precedence;
 
 /// Deeper expressions are an error.
 const MAX_DEPTH: u32 = 400;
@@ -181,6 +180,8 @@ pub(super) fn varied_macros(
 ) -> BTreeSet<String> {
     let mut reader = Reader::new(text, declarations, options);
     reader.learn();
+    reader.is_learning = false;
+    reader.bodies();
     reader.found.varied
 }
 
@@ -226,6 +227,12 @@ impl<'t, 's> Reader<'t, 's> {
     fn rewrite(&mut self) {
         (self.is_learning, self.is_rewriting) = (false, true);
         self.source();
+        self.bodies();
+        self.check_steps();
+    }
+
+    /// Reads the bodies of macros, with the types of all their uses.
+    fn bodies(&mut self) {
         for definition in 0..self.definitions.len() {
             let types = self.uses[definition].clone();
             self.frames.push(Frame { definition, types });
@@ -235,7 +242,6 @@ impl<'t, 's> Reader<'t, 's> {
             self.statements();
             self.frames.pop();
         }
-        self.check_steps();
     }
 
     fn source(&mut self) {
@@ -389,7 +395,10 @@ impl Reader<'_, '_> {
             return ty.clone();
         }
         let found = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
-        let Some(ty) = found else { return self.macro_value(name, None).unwrap_or(Type::Unknown) };
+        let Some(ty) = found else {
+            let value = self.macro_value(name, None).or_else(|| types::constant(name));
+            return value.unwrap_or(Type::Unknown);
+        };
         if let Some(frame) = self.frames.last() {
             self.join_use(frame.definition, name, ty.unqualified().clone());
         }

@@ -2,6 +2,7 @@
 
 use super::super::types::Type;
 use super::{MAX_STEPS, Operand, Reader, is_assignment, pointee};
+use crate::branches::precedence;
 
 impl Reader<'_, '_> {
     pub(super) fn expression(&mut self) -> Option<Operand> {
@@ -116,11 +117,11 @@ impl Reader<'_, '_> {
                 self.logical(operator, &left, &right, &common);
                 common.flags()
             }
-            "<<" | ">>" if !matches!(left.ty, Type::Unknown) => left.ty.clone(),
+            "<<" | ">>" if !matches!(left.ty, Type::Unknown) => left.ty.promoted(),
             "-" if matches!((&left.ty, &right.ty), (Type::Pointer(_), Type::Pointer(_))) => {
                 Type::scalar("long")
             }
-            _ => common,
+            _ => common.promoted(),
         };
         Operand::value(left.first, right.last, ty)
     }
@@ -184,7 +185,12 @@ impl Reader<'_, '_> {
     fn unary_inner(&mut self) -> Option<Operand> {
         let first = self.at;
         match self.word() {
-            "-" | "+" | "~" | "++" | "--" => {
+            "-" | "+" | "~" => {
+                self.advance();
+                let operand = self.unary()?;
+                Some(Operand::value(first, operand.last, operand.ty.promoted()))
+            }
+            "++" | "--" => {
                 self.advance();
                 let operand = self.unary()?;
                 Some(Operand::value(first, operand.last, operand.ty))
@@ -235,20 +241,4 @@ impl Reader<'_, '_> {
             _ => self.postfix(),
         }
     }
-}
-
-pub(in super::super) fn precedence(word: &str) -> Option<u32> {
-    Some(match word {
-        "||" => 1,
-        "&&" => 2,
-        "|" => 3,
-        "^" => 4,
-        "&" => 5,
-        "==" | "!=" => 6,
-        "<" | ">" | "<=" | ">=" => 7,
-        "<<" | ">>" => 8,
-        "+" | "-" => 9,
-        "*" | "/" | "%" => 10,
-        _ => return None,
-    })
 }

@@ -1,5 +1,6 @@
 //! Casts, literals, names, calls and components.
 
+use super::super::functions::{self, Conversions};
 use super::super::positions;
 use super::super::types::Type;
 use super::super::wide;
@@ -190,23 +191,28 @@ impl Reader<'_, '_> {
             Some(Signature { params, .. }) => {
                 params.iter().zip(&args).for_each(|(param, arg)| self.convert_pointer(param, arg));
             }
-            None if OF_ONE_TYPE.contains(&&*name) && !self.macros.contains_key(&name) => {
-                self.convert_numbers(&args);
-            }
+            None if !self.macros.contains_key(&name) => self.convert_numbers(&name, &args),
             None => {}
         }
         Some(Operand::value(first, close, ty.unqualified().clone()))
     }
 
-    /// Converts integers of several types to their common type, since the overloads for each type would be
-    /// ambiguous. A macro may be used with other types, so that its body remains.
-    fn convert_numbers(&mut self, args: &[Operand]) {
-        let types: Option<Vec<&str>> = args.iter().map(|arg| integer_name(&arg.ty)).collect();
-        let Some(types) = types.filter(|_| self.frames.is_empty()) else { return };
-        let Some(common) = types.iter().copied().reduce(common_integer) else { return };
-        for (arg, _) in args.iter().zip(&types).filter(|(_, ty)| **ty != common) {
-            self.before(arg.first, &format!("{common}("));
-            self.after(arg.last, ")");
+    /// Converts numbers of several types to their common type, since the overloads for each type would be
+    /// ambiguous.
+    fn convert_numbers(&mut self, name: &str, args: &[Operand]) {
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
+        match (functions::conversions(name, &types), self.frames.last()) {
+            (Conversions::None, _) => {}
+            (Conversions::To(ty, which), _) => {
+                for arg in which {
+                    self.before(args[arg].first, &format!("{ty}("));
+                    self.after(args[arg].last, ")");
+                }
+            }
+            (Conversions::Varied, Some(frame)) => {
+                self.found.varied.insert(self.definitions[frame.definition].name.clone());
+            }
+            (Conversions::Varied, None) => {}
         }
     }
 
@@ -323,7 +329,9 @@ impl Reader<'_, '_> {
         if let Some(function) = self.functions.get(name) {
             return function.result.clone();
         }
-        let general = args.iter().fold(Type::Unknown, |all, arg| all.common(&without_pointer(arg)));
+        let values = args.iter().filter(|arg| !matches!(arg, Type::Pointer(_) | Type::Record(_)));
+        let general = values.cloned().reduce(|all, arg| all.common(&arg)).unwrap_or(Type::Unknown);
+        let general = functions::generic_type(name, args.len(), general);
         let converted = name.strip_prefix("convert_").or(name.strip_prefix("as_"));
         if let Some(ty) = converted.and_then(|ty| self.names.named(ty.split('_').next()?)) {
             return ty;
@@ -402,31 +410,6 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Functions whose arguments have one type.
-const OF_ONE_TYPE: &[&str] = &[
-    "min", "max", "clamp", "add_sat", "sub_sat", "hadd", "rhadd", "mul_hi", "mad_hi", "mad_sat", "abs_diff",
-    "mul24", "mad24",
-];
-
-fn integer_name(ty: &Type) -> Option<&str> {
-    match ty {
-        Type::Scalar(name) => INTEGERS.iter().copied().find(|integer| integer == name),
-        _ => None,
-    }
-}
-
-/// By rank: the unsigned type of each size follows the signed one.
-const INTEGERS: &[&str] = &["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"];
-
-/// The common type of the usual arithmetic conversions [C99 6.3.1.8], or the type that both are.
-fn common_integer<'a>(left: &'a str, right: &'a str) -> &'a str {
-    let rank = |name: &str| INTEGERS.iter().position(|integer| *integer == name);
-    match () {
-        () if left == right => left,
-        () => [left, right, "int"].into_iter().max_by_key(|name| rank(name)).unwrap_or("int"),
-    }
-}
-
 fn type_of_number(word: &str) -> &'static str {
     let is_hex = word.starts_with("0x") || word.starts_with("0X");
     let suffix = word
@@ -454,10 +437,6 @@ fn geometric_of_numbers(name: &str) -> Option<&'static str> {
         "fast_normalize" => "cl_fast_normalize",
         _ => return None,
     })
-}
-
-fn without_pointer(ty: &Type) -> Type {
-    if matches!(ty, Type::Pointer(_) | Type::Record(_)) { Type::Unknown } else { ty.clone() }
 }
 
 fn width_of(ty: &Type) -> u32 {

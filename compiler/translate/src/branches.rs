@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expressions::precedence;
 use crate::token::Text;
 
 /// A conditional that is open.
@@ -29,14 +28,17 @@ struct Macros {
     certain: BTreeMap<String, Option<Vec<String>>>,
     /// Those that the source defines, somewhere.
     possible: BTreeSet<String>,
+    /// Whether all others are undefined.
+    complete: bool,
 }
 
 /// By token: whether it is in a branch that is certainly not taken. `defined` are the macros that are defined
-/// before the source, with their values.
-pub(super) fn not_taken(text: &Text<'_>, defined: &BTreeMap<String, String>) -> Vec<bool> {
+/// before the source, with their values; if they are `complete`, no other is.
+pub(crate) fn not_taken(text: &Text<'_>, defined: &BTreeMap<String, String>, complete: bool) -> Vec<bool> {
     let starts: Vec<bool> = (0..text.len()).map(|token| begins_directive(text, token)).collect();
     let defines = |token: &usize| starts[*token] && text.at(token + 1) == "define";
     let mut macros = Macros {
+        complete,
         certain: defined.iter().map(|(name, value)| (name.clone(), Some(words_of(value)))).collect(),
         possible: (0..text.len()).filter(defines).map(|token| text.at(token + 2).to_owned()).collect(),
     };
@@ -83,7 +85,7 @@ fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     }
 }
 
-pub(super) fn begins_directive(text: &Text<'_>, token: usize) -> bool {
+pub(crate) fn begins_directive(text: &Text<'_>, token: usize) -> bool {
     let is_inner = token > 0 && text.in_directive(token - 1) && text.directive_end(token - 1) >= token;
     text.in_directive(token) && text.at(token) == "#" && !is_inner
 }
@@ -102,6 +104,23 @@ fn words_of(value: &str) -> Vec<String> {
     (0..text.len()).map(|token| text.at(token).to_owned()).collect()
 }
 
+/// How tight a binary operator of C binds.
+pub(crate) fn precedence(word: &str) -> Option<u32> {
+    Some(match word {
+        "||" => 1,
+        "&&" => 2,
+        "|" => 3,
+        "^" => 4,
+        "&" => 5,
+        "==" | "!=" => 6,
+        "<" | ">" | "<=" | ">=" => 7,
+        "<<" | ">>" => 8,
+        "+" | "-" => 9,
+        "*" | "/" | "%" => 10,
+        _ => return None,
+    })
+}
+
 /// The value of an integer as the preprocessor reads it.
 fn number(word: &str) -> Option<i64> {
     let digits = word.trim_end_matches(['u', 'U', 'l', 'L']);
@@ -116,8 +135,8 @@ impl Macros {
     fn has(&self, name: &str) -> Option<bool> {
         match (self.certain.contains_key(name), self.possible.contains(name)) {
             (true, _) => Some(true),
-            (false, true) => None,
-            (false, false) => Some(false),
+            (false, false) if self.complete => Some(false),
+            (false, _) => None,
         }
     }
 

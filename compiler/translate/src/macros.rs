@@ -1,8 +1,8 @@
 //! Uses of macros that the translation can read only when they are expanded.
 //!
-//! Owns [`expanded`]. Most macros remain, and their bodies are translated. Those that paste names, that
-//! define kernels, or that take types of vectors mean something else in each use, so that their uses are
-//! replaced by what C's preprocessor makes of them [C99 6.10.3]. Invariant: a use is expanded completely, or
+//! Owns [`expanded`]. Most macros remain, and their bodies are translated. Those that paste names, and those
+//! that a language chooses because they mean something else in each use, are replaced in their uses by what
+//! C's preprocessor makes of them [C99 6.10.3]. Invariant: a use is expanded completely, or
 //! left to the compiler of the translation.
 //!
 //! `msl::pp` is not used here. It makes one stream of tokens of a whole file for one set of definitions; this
@@ -13,13 +13,11 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use super::branches;
-use super::declarations::is_kernel_word;
-use super::images::resource;
+use crate::branches;
 use crate::flatten::{Edit, Flattened};
 use crate::token::{Kind, Text};
 
-/// The most tokens that one use may become.
+/// The most tokens that all uses may become.
 const MAX_WORDS: usize = 1 << 20;
 /// The most arguments inside of one another.
 const MAX_DEPTH: usize = 200;
@@ -36,7 +34,7 @@ struct Word {
 }
 
 #[derive(Debug)]
-struct Macro {
+pub(crate) struct Macro {
     /// `None` without parentheses; the last is `__VA_ARGS__` where any number of arguments may follow.
     params: Option<Vec<String>>,
     is_variadic: bool,
@@ -48,16 +46,16 @@ struct Macro {
 #[derive(Debug, Default)]
 struct Table(BTreeMap<String, Option<Rc<Macro>>>);
 
-/// The source with the uses of some macros replaced: of `chosen`, of those that paste names or define
-/// kernels, and of those that name one of these. `defined` are the macros that are defined before the source,
-/// of which the program defines `macros`.
-pub(super) fn expanded(
+/// The source with the uses of some macros replaced: of those that paste names or that `is_chosen` by name
+/// and meaning, and of those that name one of these. `defined` are the macros that are defined before the
+/// source, of which the program defines `macros`.
+pub(crate) fn expanded(
     flat: Flattened,
     defined: &BTreeMap<String, String>,
     macros: &[(String, String)],
-    chosen: &BTreeSet<String>,
+    is_chosen: &dyn Fn(&str, &Macro) -> bool,
 ) -> Flattened {
-    let edits = edits(&Text::new(&flat.text), defined, macros, chosen);
+    let edits = edits(&Text::new(&flat.text), defined, macros, is_chosen);
     if edits.is_empty() { flat } else { flat.edited(&edits) }
 }
 
@@ -65,9 +63,9 @@ fn edits(
     text: &Text<'_>,
     defined: &BTreeMap<String, String>,
     macros: &[(String, String)],
-    chosen: &BTreeSet<String>,
+    is_chosen: &dyn Fn(&str, &Macro) -> bool,
 ) -> Vec<Edit> {
-    let dead = branches::not_taken(text, defined);
+    let dead = branches::not_taken(text, defined, true);
     let mut table = Table::default();
     for (name, value) in macros {
         let value = Text::new(value);
@@ -79,12 +77,12 @@ fn edits(
         .filter(|&token| starts(token) && text.at(token + 1) == "define")
         .map(|token| definition(text, token))
         .collect();
-    let names = names(&definitions, chosen);
+    let names = names(&definitions, is_chosen);
     if names.is_empty() {
         return Vec::new();
     }
     let mut definitions = definitions.into_iter();
-    let (mut edits, mut token) = (Vec::new(), 0);
+    let (mut edits, mut token, mut words_left) = (Vec::new(), 0, MAX_WORDS);
     while token < text.len() {
         if text.in_directive(token) {
             match text.at(token + 1) {
@@ -99,7 +97,8 @@ fn edits(
             continue;
         }
         let is_use = !dead[token] && names.contains(text.at(token));
-        let Some((words, end)) = is_use.then(|| table.expanded_use(text, token)).flatten() else {
+        let expanded = is_use.then(|| table.expanded_use(text, token, &mut words_left)).flatten();
+        let Some((words, end)) = expanded else {
             token += 1;
             continue;
         };
@@ -119,13 +118,15 @@ fn edits(
 
 /// The macros that are expanded. One that names itself is not: the compiler of the translation would expand
 /// it once more.
-fn names(definitions: &[(String, Macro)], chosen: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut names = chosen.clone();
+fn names(definitions: &[(String, Macro)], is_chosen: &dyn Fn(&str, &Macro) -> bool) -> BTreeSet<String> {
+    let all = definitions.iter();
+    let chosen = all.filter(|(name, definition)| definition.pastes() || is_chosen(name, definition));
+    let mut names: BTreeSet<String> = chosen.map(|(name, _)| name.clone()).collect();
     loop {
         let before = names.len();
         for (name, definition) in definitions {
             let mut body = definition.body.iter();
-            if definition.is_read_expanded_only() || body.any(|word| names.contains(&*word.text)) {
+            if body.any(|word| names.contains(&*word.text)) {
                 names.insert(name.clone());
             }
         }
@@ -199,21 +200,26 @@ impl Macro {
         self.is_variadic && self.params.as_ref().is_some_and(|params| param + 1 == params.len())
     }
 
-    /// Whether it pastes names, defines kernels, or stands for a type that decides how a parameter is bound:
-    /// of a resource, or of a pointer.
-    fn is_read_expanded_only(&self) -> bool {
-        let pastes = (1..self.body.len()).any(|at| {
+    pub(crate) fn has_parameters(&self) -> bool {
+        self.params.is_some()
+    }
+
+    pub(crate) fn words(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.body.iter().map(|word| &*word.text)
+    }
+
+    /// The body as text.
+    pub(crate) fn text(&self) -> String {
+        written(&self.body)
+    }
+
+    fn pastes(&self) -> bool {
+        (1..self.body.len()).any(|at| {
             // `, ## __VA_ARGS__` pastes nothing.
             let is_rest = |word| self.param(word).is_some_and(|param| self.is_rest(param));
             &*self.body[at].text == "##"
                 && !(&*self.body[at - 1].text == "," && self.body.get(at + 1).is_some_and(is_rest))
-        });
-        let is_type = |word: &Word| resource(&word.text).is_some();
-        let is_bound =
-            self.body.iter().any(is_type) || self.body.last().is_some_and(|last| &*last.text == "*");
-        pastes
-            || (self.params.is_none() && is_bound)
-            || (self.params.is_some() && self.body.iter().any(|word| is_kernel_word(&word.text)))
+        })
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -236,7 +242,12 @@ impl Table {
 
     /// What the use of a macro at a token becomes, and the token after it. `None` if it is not a use, or if
     /// it cannot be expanded completely.
-    fn expanded_use(&self, text: &Text<'_>, first: usize) -> Option<(Vec<Word>, usize)> {
+    fn expanded_use(
+        &self,
+        text: &Text<'_>,
+        first: usize,
+        words_left: &mut usize,
+    ) -> Option<(Vec<Word>, usize)> {
         let takes_arguments = |name: &str| {
             let definition = self.0.get(name).and_then(Option::as_ref);
             definition.is_some_and(|definition| definition.params.is_some())
@@ -251,7 +262,7 @@ impl Table {
                 return None;
             }
             let words = (first..end).map(|token| Word::of(text, token)).collect();
-            let mut expander = Expander { table: self, active: Vec::new(), steps: 0, depth: 0 };
+            let mut expander = Expander { table: self, active: Vec::new(), words_left, depth: 0 };
             let words = expander.expanded(words)?;
             if words.iter().any(|word| word.is_painted) {
                 return None;
@@ -266,11 +277,12 @@ impl Table {
 }
 
 /// Expands tokens.
-struct Expander<'t> {
+struct Expander<'t, 'l> {
     table: &'t Table,
     /// The macros of which the results are scanned.
     active: Vec<Rc<str>>,
-    steps: usize,
+    /// What is left of [`MAX_WORDS`].
+    words_left: &'l mut usize,
     depth: usize,
 }
 
@@ -281,7 +293,7 @@ enum Item {
     End,
 }
 
-impl Expander<'_> {
+impl Expander<'_, '_> {
     fn expanded(&mut self, words: Vec<Word>) -> Option<Vec<Word>> {
         if self.depth == MAX_DEPTH {
             return None;
@@ -294,10 +306,7 @@ impl Expander<'_> {
                 self.active.pop();
                 continue;
             };
-            self.steps += 1;
-            if self.steps > MAX_WORDS {
-                return None;
-            }
+            *self.words_left = self.words_left.checked_sub(1)?;
             let is_name = word.kind == Kind::Word && !word.is_painted;
             let Some(definition) = is_name.then(|| self.table.0.get(&*word.text)).flatten() else {
                 out.push(word);
