@@ -141,8 +141,12 @@ const PARSER: &[Entry] = &[
 
 const ANALYSIS: &[Entry] = &[
     id("address-of-value", "`&` of something that is not in memory"),
+    id("ambiguous-base", "a conversion to a base that a class has several times"),
     id("ambiguous-call", "several functions fit a call equally well"),
+    id("ambiguous-conversion", "several constructors or conversion operators convert equally well"),
     id("ambiguous-function", "a function's name without a call means several functions"),
+    id("ambiguous-member", "a name is a member of several bases of a class"),
+    id("ambiguous-name", "several namespaces that directives make visible declare a name"),
     id("argument-count", "a call with the wrong number of arguments"),
     id("array-designator", "`[n] =` in an initialiser list, which is not supported"),
     id("array-length", "an array with a negative length, or too long"),
@@ -176,7 +180,10 @@ const ANALYSIS: &[Entry] = &[
     id("cast-to-reference", "a value is cast to a reference"),
     id("class-deduction", "the template arguments of a class cannot be deduced from its initialiser"),
     id("conflicting-spaces", "an alias that has an address space is given another"),
-    id("deleted-function", "a call of a function that is `= delete`"),
+    id(
+        "deleted-function",
+        "a use of a function that is `= delete`, or of a copy or default constructor, or assignment, that C++ deletes",
+    ),
     id("duplicate-case", "two `case` labels of one value, or two `default` labels"),
     id("duplicate-index", "two parameters of a kernel with one index"),
     id("empty-fold", "an empty pack folded by an operator that has no value for it"),
@@ -253,6 +260,7 @@ const ANALYSIS: &[Entry] = &[
     id("undefined-function", "a function that is called but never defined"),
     id("unexpanded-pack", "a parameter pack is used without `...`"),
     id("uninitialised-constant", "a constant at program scope without a value"),
+    id("uninitialised-member", "a const or reference member without an initialiser"),
     id("unknown-builtin", "a function of the library's own that does not exist"),
     id("unknown-member", "a class, namespace or enumeration has no such member"),
     id("unknown-name", "a name that is not declared"),

@@ -4,6 +4,7 @@
 //! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
 //! name. `table::visible` decides which namespaces are searched.
 
+use super::ambiguity::Ambiguity;
 use super::checker::{Checker, FnDeclId, LocalDecl, TArg};
 use super::names::KnownNames;
 use super::path::segment_key;
@@ -83,6 +84,8 @@ pub(super) enum Found<'a> {
     /// A data member: the class it was found in and the way through anonymous members.
     Field(RecordId, Rc<[u32]>),
     Namespace(NsId),
+    /// Several things; reported where the name is used.
+    Ambiguous(Rc<Ambiguity<'a>>),
     /// Already reported.
     Error,
 }
@@ -148,7 +151,9 @@ impl<'a> Checker<'a> {
         self.lookups.namespaces.insert((reach, name), None);
         let candidates = self.scopes.visible_decls(reach, name);
         let found = candidates.into_iter().find_map(|(ns, decls)| {
-            self.builtin_name(ns, name).or_else(|| self.found_in_decls(&decls, name))
+            self.builtin_name(ns, name)
+                .or_else(|| self.namespace_ambiguity(&decls, name))
+                .or_else(|| self.found_in_decls(&decls, name))
         });
         if self.is_unfinished_enumerator(found.as_ref()) {
             self.lookups.namespaces.remove(&(reach, name));
@@ -205,7 +210,7 @@ impl<'a> Checker<'a> {
             .or_else(|| BuiltinTemplate::named(name, &self.names).map(Found::BuiltinTemplate))
     }
 
-    fn found_in_decls(&mut self, decls: &[(Decl, NsId)], name: Name) -> Option<Found<'a>> {
+    pub(super) fn found_in_decls(&mut self, decls: &[(Decl, NsId)], name: Name) -> Option<Found<'a>> {
         let mut functions: Vec<FnDeclId> = Vec::new();
         for &(decl, _) in decls {
             match decl {

@@ -89,6 +89,7 @@ impl<'a> Checker<'a> {
             self.report_miss(miss, "namespace or type");
             return Err(Miss::Reported);
         };
+        let found = self.unambiguous(found, first.span)?;
         let mut target = self.apply_segment_args(found, first)?;
         target.qualified = path.global;
         for segment in rest {
@@ -116,11 +117,12 @@ impl<'a> Checker<'a> {
         let key = segment_key(segment);
         let ty = match outer.found {
             Found::Namespace(ns) => {
-                return self.lookup_in_namespace(ns, key).ok_or_else(|| Miss::Unknown {
+                let found = self.lookup_in_namespace(ns, key).ok_or_else(|| Miss::Unknown {
                     name: key,
                     span: segment.span,
                     within: Some(format!("namespace `{}`", self.table.prefix(ns).trim_end_matches("::"))),
-                });
+                })?;
+                return self.unambiguous(found, segment.span);
             }
             Found::Error => return Err(Miss::Reported),
             found => match self.type_of_found(&found) {
@@ -140,11 +142,14 @@ impl<'a> Checker<'a> {
     pub(super) fn lookup_in_type(&mut self, ty: QualTy, key: Name, span: Span) -> Result<Found<'a>, Miss> {
         match *self.types.kind(ty.ty) {
             TyKind::Error => Err(Miss::Reported),
-            TyKind::Record(record) => self.lookup_in_record(record, key).ok_or_else(|| Miss::Unknown {
-                name: key,
-                span,
-                within: Some(format!("`{}`", self.show(ty.unqualified()))),
-            }),
+            TyKind::Record(record) => {
+                let found = self.lookup_in_record(record, key).ok_or_else(|| Miss::Unknown {
+                    name: key,
+                    span,
+                    within: Some(format!("`{}`", self.show(ty.unqualified()))),
+                })?;
+                self.unambiguous(found, span)
+            }
             TyKind::Enum(_) => self.enums.enumerator_by_name(&self.types, ty.ty, key).ok_or_else(|| {
                 Miss::Unknown { name: key, span, within: Some(format!("`{}`", self.show(ty.unqualified()))) }
             }),

@@ -16,6 +16,7 @@ use super::checker::{Checker, FnDeclId, TArg};
 use super::init::DefaultInit;
 use super::lookup::ClassTemplate;
 use super::scopes::ScopeId;
+use super::special::Deletion;
 use crate::ast::{self, TemplateParams};
 use crate::hir::{RecordId, Ty};
 use crate::token::Name;
@@ -71,6 +72,8 @@ pub(super) struct RecordInst<'a> {
     pub(super) introduced: Vec<FnDeclId>,
     /// Whether copying and assigning an object call functions of classes, once it was computed.
     pub(super) copies_by_code: [Option<bool>; 2],
+    /// Why its parts cannot be copied or assigned, for each kind of source, once it was computed.
+    pub(super) parts_deletion: [Option<Option<Deletion>>; 6],
     pub(super) conversions: Vec<FnDeclId>,
     /// Functions that are defined in it as friends; only argument-dependent lookup finds them.
     pub(super) friends: Vec<(Name, FnDeclId)>,

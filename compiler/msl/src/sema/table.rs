@@ -156,6 +156,26 @@ impl Layer {
         self.below.iter().any(|below| below.items.iter().any(|entry| entry.item.span.file == place.file))
     }
 
+    /// Whether a declaration is of this layer.
+    pub(super) fn is_own(&self, decl: Decl) -> bool {
+        match decl {
+            Decl::Item(id) | Decl::Enumerator(id, _) | Decl::Tag(id) | Decl::Using(id) => {
+                id.0 >= self.first_item
+            }
+            Decl::Namespace(ns) => ns.0 >= self.first_ns,
+        }
+    }
+
+    /// Where a declaration is; nowhere for a namespace, which has several places.
+    pub(super) fn span(&self, decl: Decl) -> Span {
+        match decl {
+            Decl::Item(id) | Decl::Enumerator(id, _) | Decl::Tag(id) | Decl::Using(id) => {
+                self.entry(id).item.span
+            }
+            Decl::Namespace(_) => Span::NONE,
+        }
+    }
+
     /// Whether a declaration is of a class or an enumeration.
     pub(super) fn is_tag(&self, decl: Decl) -> bool {
         match decl {

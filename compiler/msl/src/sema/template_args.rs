@@ -348,7 +348,7 @@ impl<'a> Checker<'a> {
             let shown = self.types.display(ty);
             self.error("no-matching-function", span, format!("no function of this name has type `{shown}`"));
         }
-        found.map(TArg::Function)
+        found.filter(|&func| self.check_usable(func, span)).map(TArg::Function)
     }
 
     /// `vec<T, N>` and its kin.

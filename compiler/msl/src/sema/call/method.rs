@@ -47,6 +47,7 @@ impl<'a> Checker<'a> {
         if let Some(level) = self.log_method(record, member) {
             return self.log_call(&object, level, args, span);
         }
+        let object = self.as_naming_class(object, member);
         match found {
             Found::Functions(decls) => {
                 let explicit = member

@@ -42,6 +42,11 @@ impl Checker<'_> {
             return place;
         };
         let path = self.base_path(derived, base).unwrap_or_default();
+        if self.records.has_several(derived, base) {
+            let (from, to) = (self.types.record(derived).name.clone(), self.types.record(base).name.clone());
+            let message = format!("`{from}` has the base `{to}` several times");
+            self.error("ambiguous-base", place.span, message);
+        }
         let mut at = derived;
         for field in path {
             let ty = self.types.record(at).fields[field as usize].ty.ty;
@@ -64,6 +69,9 @@ impl Checker<'_> {
 
     pub(super) fn perform_value(&mut self, expr: Expr, to: Ty) -> Expr {
         let span = expr.span;
+        if expr.ty.ty.is_error() {
+            return expr;
+        }
         let from = self.decayed_value(expr.ty).ty;
         if from == to {
             return self.copied(expr);

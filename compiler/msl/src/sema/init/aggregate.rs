@@ -13,11 +13,12 @@ use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
-    /// Whether the class has no constructors but defaulted ones.
+    /// Whether the class has no constructors but defaulted and deleted ones.
     pub(in crate::sema) fn is_aggregate(&self, record: RecordId) -> bool {
         self.records.get(record).constructors.iter().all(|&id| {
             let ast = self.functions.decl(id).ast;
-            matches!(ast.body, ast::FunctionBody::Default) && !ast.specifiers.is_explicit
+            let has_code = !matches!(ast.body, ast::FunctionBody::Default | ast::FunctionBody::Delete);
+            !has_code && !ast.specifiers.is_explicit
         })
     }
 
@@ -164,11 +165,16 @@ impl<'a> Checker<'a> {
     /// The value of a member that no clause names.
     fn missing_field(&mut self, record: RecordId, index: u32, span: Span) -> Expr {
         let init = self.records.get(record).field_inits.get(index as usize).copied().flatten();
-        let field = self.types.record(record).fields[index as usize].ty;
+        let field = &self.types.record(record).fields[index as usize];
+        let (name, field, is_reference) = (field.name, field.ty, field.is_reference);
         match init {
             Some(init) => {
                 let scope = self.records.get(record).scope;
                 self.in_scope(scope, |s| s.initial_value(field, init, span))
+            }
+            None if is_reference => {
+                self.uninitialised_member(name, span);
+                self.poison(span)
             }
             None => self.value_init(field.ty, span),
         }

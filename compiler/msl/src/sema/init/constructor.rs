@@ -12,6 +12,7 @@ use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
 use crate::sema::lookup::Found;
 use crate::sema::spelling;
+use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -29,17 +30,27 @@ impl<'a> Checker<'a> {
                 let scope = self.records.get(record).scope;
                 self.in_scope(scope, |s| s.initial_value(ty, init, span))
             }
+            None if field.is_reference => return self.uninitialised_member(field.name, span),
             None => match self.default_init(field.ty.ty, span) {
                 DefaultInit::Constructor(func) => self.default_constructed(field.ty.ty, func, span),
-                DefaultInit::Trivial => return,
-                DefaultInit::Impossible => {
-                    let message = format!("member `{}` has no default constructor", field.name);
-                    self.error("no-default-constructor", span, message);
+                DefaultInit::Trivial => {
+                    if field.ty.is_const && !self.may_be_const_without_value(field.ty.ty) {
+                        self.uninitialised_member(field.name, span);
+                    }
                     return;
+                }
+                init @ (DefaultInit::Impossible | DefaultInit::Deleted(_)) => {
+                    return self.report_no_default(field.ty.ty, init, span);
                 }
             },
         };
         self.store_field(record, index, value, stmts, span);
+    }
+
+    /// Reports a const or reference member without a value.
+    pub(super) fn uninitialised_member(&mut self, name: Name, span: Span) {
+        let message = format!("member `{name}` is const or a reference, and has no initialiser");
+        self.error("uninitialised-member", span, message);
     }
 
     pub(super) fn store_field(
@@ -81,7 +92,8 @@ impl<'a> Checker<'a> {
         for init in &function.mem_inits {
             match self.member_of_init(init, record) {
                 Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, path)),
-                _ => {}
+                Some(_) => self.empty_base_init(init, stmts),
+                None => {}
             }
         }
         for (index, inits) in by_field.into_iter().enumerate() {
@@ -144,6 +156,15 @@ impl<'a> Checker<'a> {
         let value = self.mem_init_value(init, declared, span);
         if !value.ty.ty.is_error() {
             stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
+        }
+    }
+
+    /// An empty base has no member to store its value in, but its constructor runs.
+    fn empty_base_init(&mut self, init: &'a ast::MemInit, stmts: &mut Vec<Stmt>) {
+        let Some(base) = self.resolve_type_path(&init.name) else { return };
+        let value = self.mem_init_value(init, base.unqualified(), init.span);
+        if !value.ty.ty.is_error() {
+            stmts.push(Stmt { kind: StmtKind::Expr(value), span: init.span });
         }
     }
 

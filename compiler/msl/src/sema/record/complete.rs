@@ -129,6 +129,11 @@ impl<'a> Checker<'a> {
         if !self.complete_record(base_id, base.span) {
             return false;
         }
+        if self.records.get(id).bases.iter().any(|(known, _)| *known == base_id) {
+            let message = format!("`{}` is a direct base twice", self.types.record(base_id).name);
+            self.error("bad-base", base.span, message);
+            return false;
+        }
         let is_empty = self.types.record(base_id).fields.is_empty();
         let field = (!is_empty).then_some(fields.len() as u32);
         if !is_empty {

@@ -16,11 +16,11 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.lookup_in_class(id, name) {
             return Some(found);
         }
-        self.records.bases_of(id).into_iter().find_map(|base| self.lookup_in_class(base, name))
+        self.lookup_in_bases(id, name)
     }
 
     /// Looks a name up in a class alone.
-    fn lookup_in_class(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
+    pub(in crate::sema) fn lookup_in_class(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
         self.declare_members(id);
         if let Some(found) = self.own_member(id, name) {
             return Some(found);

@@ -85,6 +85,7 @@ impl<'a> Records<'a> {
             inherited: Vec::new(),
             introduced: Vec::new(),
             copies_by_code: [None; 2],
+            parts_deletion: [None; 6],
             conversions: Vec::new(),
             friends: Vec::new(),
             field_inits: Vec::new(),
@@ -149,6 +150,26 @@ impl<'a> Records<'a> {
             path.truncate(path.len() - usize::from(field.is_some()));
         }
         false
+    }
+
+    /// Whether a class has several base subobjects of that class.
+    pub(in crate::sema) fn has_several(&self, derived: RecordId, base: RecordId) -> bool {
+        self.count_bases(derived, base, &mut FxHashMap::default()) > 1
+    }
+
+    fn count_bases(&self, derived: RecordId, base: RecordId, known: &mut FxHashMap<RecordId, u32>) -> u32 {
+        if derived == base {
+            return 1;
+        }
+        if let Some(&count) = known.get(&derived) {
+            return count;
+        }
+        let bases = &self.get(derived).bases;
+        let count = bases
+            .iter()
+            .fold(0_u32, |sum, &(next, _)| sum.saturating_add(self.count_bases(next, base, known)));
+        known.insert(derived, count);
+        count
     }
 
     pub(super) fn add_member(&mut self, id: RecordId, name: Name, member: Member<'a>) {

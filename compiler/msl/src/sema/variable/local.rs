@@ -105,14 +105,14 @@ impl<'a> Checker<'a> {
 
     /// What `T x;` stores, if anything.
     fn default_value(&mut self, ty: QualTy, span: Span) -> Option<Expr> {
-        match self.default_init(ty.ty, span) {
+        let init = self.default_init(ty.ty, span);
+        match init {
             DefaultInit::Trivial => {
                 has_bit_fields(&self.types, ty.ty).then(|| self.values().zero(ty.ty, span))
             }
             DefaultInit::Constructor(func) => Some(self.default_constructed(ty.ty, func, span)),
-            DefaultInit::Impossible => {
-                let shown = self.show(ty);
-                self.error("no-default-constructor", span, format!("`{shown}` has no default constructor"));
+            DefaultInit::Impossible | DefaultInit::Deleted(_) => {
+                self.report_no_default(ty.ty, init, span);
                 None
             }
         }
