@@ -64,6 +64,9 @@ const LIMITS: Proof = Proof::RustTest("compiler/msl/src/pp/tests/hostile.rs");
 /// Of the table of names.
 const NAMES: Proof = Proof::Untested("the table of names is larger than the memory of a test");
 
+/// Of the number of functions that overload resolution tries.
+const OVERLOADS: Proof = Proof::RustTest("compiler/msl/src/sema/tests/objects.rs");
+
 /// Of errors without an explanation.
 const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
 
@@ -198,6 +201,7 @@ const ANALYSIS: &[Entry] = &[
     id("function-constant-index", "a function constant's index is not between 0 and 65535"),
     id("function-constant-type", "a function constant that is not a scalar or a vector"),
     id("function-pointer", "a pointer to a method, or a linked function of another type"),
+    id("inaccessible-member", "a private or protected member or base is used outside of its class"),
     id("incomplete-type", "a type is used that is declared only, or contains itself"),
     id("index-out-of-range", "warning: a constant index outside of a vector"),
     id("init-list", "an initialiser list where an expression is needed"),
@@ -236,6 +240,8 @@ const ANALYSIS: &[Entry] = &[
     id("not-constant", "an expression that must be constant is not"),
     id("not-indexable", "`[]` on a value that has no elements"),
     other("not-understood", "an error without an explanation of its own", FALLBACK),
+    other("overload-limit", "overload resolution tries too many functions", OVERLOADS),
+    id("own-initialiser", "a variable of deduced type, or a reference, is used in its own initialiser"),
     id("pack-expansion", "a parameter pack is expanded where that is not possible"),
     id("pointer-to-reference", "a pointer to a reference"),
     id("recursive-alias", "a type alias that is defined by itself"),

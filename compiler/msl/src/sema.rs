@@ -51,7 +51,7 @@
 //!
 //! Each is a file, most with a folder of parts:
 //! - the state of a check: `checker` and the objects above
-//! - names: `lookup`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
+//! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
 //! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
@@ -65,6 +65,7 @@
 //! Items that only one part needs are private to its file; a folder's parts share the private items of their
 //! parent.
 
+mod access;
 mod ambiguity;
 mod arena;
 mod assign;

@@ -54,7 +54,10 @@ impl<'a> Checker<'a> {
                 let ty = place.ty.ty;
                 let source = self.object_as(&value, ty);
                 match self.copying(Memberwise::Assign, &source) {
-                    Copying::Parts => is_implicit = true,
+                    Copying::Defaulted(func) if !self.check_function_access(func, None, span) => {
+                        return self.poison(span);
+                    }
+                    Copying::Parts | Copying::Defaulted(_) => is_implicit = true,
                     Copying::Declared(_) => {}
                     Copying::Deleted(deletion) => {
                         self.report_deletion("assignment", ty, deletion, span);

@@ -12,7 +12,7 @@ mod inherited;
 mod list;
 mod synthesised;
 
-pub(super) use synthesised::{Memberwise, Synthesised};
+pub(super) use synthesised::{Memberwise, Synthesised, assigned};
 
 use super::call::Arg;
 use super::checker::Checker;

@@ -102,23 +102,31 @@ pub(super) struct Lookups<'a> {
 impl<'a> Checker<'a> {
     /// Looks a name up from the current scope outwards.
     pub(super) fn lookup(&mut self, name: Name) -> Option<Found<'a>> {
+        self.lookup_with_class(name).map(|(found, _)| found)
+    }
+
+    /// Looks a name up from the current scope outwards; with the class in which it was found.
+    pub(super) fn lookup_with_class(&mut self, name: Name) -> Option<(Found<'a>, Option<RecordId>)> {
         let mut walk = self.scopes.walk();
         while let Some(hit) = self.scopes.next(&mut walk, name) {
             match hit {
-                Hit::Local(decl) => return Some(Found::Local(self.placeholders.local(decl))),
-                Hit::Using(found) => return Some(found),
+                Hit::Local(decl) => return Some((Found::Local(self.placeholders.local(decl)), None)),
+                Hit::Using(found) => return Some((found, None)),
                 Hit::Argument(arg) => {
-                    return Some(match self.placeholders.arg(arg) {
+                    let found = match self.placeholders.arg(arg) {
                         TArg::Template(template) => self.templates.get(template).clone(),
                         arg => Found::TArg(arg),
-                    });
+                    };
+                    return Some((found, None));
                 }
                 Hit::Record(record) => {
                     if let Some(found) = self.lookup_in_record(record, name) {
-                        return Some(found);
+                        return Some((found, Some(record)));
                     }
                 }
-                Hit::Namespaces(reach) => return self.lookup_within(reach, name),
+                Hit::Namespaces(reach) => {
+                    return self.lookup_within(reach, name).map(|found| (found, None));
+                }
             }
         }
         None

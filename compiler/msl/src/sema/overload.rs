@@ -140,6 +140,7 @@ impl<'a> Checker<'a> {
     ) -> Vec<(FnDeclId, String)> {
         let mut reasons = Vec::new();
         for &decl in call.decls {
+            self.limits.count_candidate(call.span, &mut self.diagnostics);
             match self.candidate(decl, call) {
                 Ok(candidate) => {
                     if !self.merge_redeclaration(viable, &candidate) {

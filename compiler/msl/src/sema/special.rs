@@ -52,6 +52,8 @@ pub(super) struct Deletion {
 pub(super) enum Copying {
     /// The copy of all parts.
     Parts,
+    /// The same, declared as defaulted.
+    Defaulted(FuncId),
     Declared(FuncId),
     Deleted(Deletion),
 }
@@ -72,10 +74,10 @@ enum Takes {
 }
 
 impl<'a> Checker<'a> {
-    /// Reports the use of a deleted function; false if it is deleted.
-    pub(super) fn check_usable(&mut self, func: FuncId, span: Span) -> bool {
+    /// Reports the use of a function that is deleted or not accessible, perhaps with an object.
+    pub(super) fn check_usable(&mut self, func: FuncId, object: Option<&Expr>, span: Span) -> bool {
         if !self.is_deleted(func) {
-            return true;
+            return self.check_function_access(func, object, span);
         }
         let inst = self.functions.inst(func);
         let message = format!("`{}` cannot be used: it is deleted", inst.name);
@@ -128,7 +130,10 @@ impl<'a> Checker<'a> {
                 self.report_deletion(what, from.ty.ty, deletion, from.span);
                 false
             }
-            Copying::Parts | Copying::Declared(_) => true,
+            Copying::Defaulted(func) | Copying::Declared(func) => {
+                self.check_function_access(func, None, from.span)
+            }
+            Copying::Parts => true,
         }
     }
 
@@ -140,7 +145,7 @@ impl<'a> Checker<'a> {
                 let element = Expr { ty: from.ty.with_ty(elem), ..from.clone() };
                 return match self.copying(how, &element) {
                     // Element by element.
-                    Copying::Declared(_) => Copying::Parts,
+                    Copying::Declared(func) => Copying::Defaulted(func),
                     other => other,
                 };
             }
@@ -174,7 +179,7 @@ impl<'a> Checker<'a> {
                     // C++14 [class.copy.11]: overload resolution ignores it.
                     Some(_) if takes == Takes::Move => continue,
                     Some(deletion) => Copying::Deleted(deletion),
-                    None => Copying::Parts,
+                    None => Copying::Defaulted(func),
                 },
                 FunctionBody::Block(_) | FunctionBody::None => Copying::Declared(func),
             };
@@ -319,17 +324,21 @@ impl<'a> Checker<'a> {
             } else if is_union && self.copies_by_code(how, ty.ty) {
                 Some(Why::Variant)
             } else {
-                self.is_part_deleted(how, ty, source).then_some(Why::Part)
+                self.is_part_deleted(how, record, ty, source).then_some(Why::Part)
             };
             why.map(|why| self.deletion_of(record, why, name))
         })
     }
 
-    fn is_part_deleted(&mut self, how: Memberwise, ty: QualTy, source: Source) -> bool {
+    fn is_part_deleted(&mut self, how: Memberwise, class: RecordId, ty: QualTy, source: Source) -> bool {
         let from = QualTy { is_const: ty.is_const || source == Source::Const, space: Space::Thread, ..ty };
         let place = Expr::place(ExprKind::Undef, from, Span::NONE);
         let place = if source == Source::Moved { self.values().as_xvalue(place) } else { place };
-        matches!(self.copying(how, &place), Copying::Deleted(_))
+        match self.copying(how, &place) {
+            Copying::Deleted(_) => true,
+            Copying::Defaulted(func) | Copying::Declared(func) => !self.is_accessible_in(class, func),
+            Copying::Parts => false,
+        }
     }
 
     // --- default constructors

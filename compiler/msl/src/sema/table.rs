@@ -245,13 +245,11 @@ impl Layer {
 
     /// The namespaces that directives in this one nominate, and its inline and anonymous namespaces.
     fn directives(&self, ns: NsId) -> Vec<NsId> {
-        let mut all = self.below.as_ref().map_or_else(Vec::new, |below| below.directives(ns));
-        for target in self.members.get(&ns).into_iter().flat_map(|members| &members.directives) {
-            if !all.contains(target) {
-                all.push(*target);
-            }
-        }
-        all
+        let below = self.below.as_ref().map_or_else(Vec::new, |below| below.directives(ns));
+        let own = self.members.get(&ns).into_iter().flat_map(|members| &members.directives);
+        // Each layer has a namespace once.
+        let new: Vec<NsId> = own.copied().filter(|target| !below.contains(target)).collect();
+        [below, new].concat()
     }
 
     /// The namespace a path names, seen from `from`.

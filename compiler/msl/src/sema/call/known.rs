@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        if !self.check_usable(func, span) {
+        if !self.check_usable(func, object.as_ref(), span) {
             return self.poison(span);
         }
         let mut values = Vec::with_capacity(args.len() + 1);

@@ -24,6 +24,9 @@ impl Checker<'_> {
             && expr.ty.space == to.space
             && is_addressable(&self.types, &expr);
         let place = if direct {
+            if !self.check_base_access(expr.ty.ty, to.ty, span) {
+                return self.poison(span);
+            }
             self.upcast_place(expr, to.ty)
         } else {
             let value = self.perform_value(expr, to.ty);
@@ -107,6 +110,9 @@ impl Checker<'_> {
             (TyKind::Pointer(a), TyKind::Pointer(b)) => {
                 let value = self.values().rvalue(expr);
                 if a.ty != b.ty && self.is_derived(a.ty, b.ty) {
+                    if !self.check_base_access(a.ty, b.ty, span) {
+                        return self.poison(span);
+                    }
                     let place = Expr::place(ExprKind::Deref(Box::new(value)), a, span);
                     let place = self.upcast_place(place, b.ty);
                     return Expr::value(ExprKind::AddressOf(Box::new(place)), to, span);
@@ -118,6 +124,9 @@ impl Checker<'_> {
                 self.values().cast_value(CastKind::PointerToBool, value, to, span)
             }
             (TyKind::Record(_), TyKind::Record(_)) if self.is_derived(from, to) => {
+                if !self.check_base_access(from, to, span) {
+                    return self.poison(span);
+                }
                 let place = if expr.is_place { expr } else { self.materialize(expr) };
                 let place = self.upcast_place(place, to);
                 self.copied(place)

@@ -168,11 +168,18 @@ impl<'a> Checker<'a> {
             return self.values().rvalue(expr);
         }
         let constructor = match self.copying(Memberwise::Construct, &expr) {
+            Copying::Defaulted(func) | Copying::Declared(func)
+                if !self.check_function_access(func, None, expr.span) =>
+            {
+                return self.poison(expr.span);
+            }
             Copying::Declared(constructor) => constructor,
-            Copying::Parts if self.copies_by_code(Memberwise::Construct, expr.ty.ty) => {
+            Copying::Parts | Copying::Defaulted(_)
+                if self.copies_by_code(Memberwise::Construct, expr.ty.ty) =>
+            {
                 return self.copied_parts(expr);
             }
-            Copying::Parts => return self.values().rvalue(expr),
+            Copying::Parts | Copying::Defaulted(_) => return self.values().rvalue(expr),
             Copying::Deleted(deletion) => {
                 self.report_deletion("copy constructor", expr.ty.ty, deletion, expr.span);
                 return self.poison(expr.span);

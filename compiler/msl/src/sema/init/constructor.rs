@@ -16,8 +16,8 @@ use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
-/// A member initialiser and the path to its member.
-type FieldInit<'a> = (&'a ast::MemInit, Rc<[u32]>);
+/// A member initialiser, of a pack with the element's number, and the path to its member.
+type FieldInit<'a> = (&'a ast::MemInit, Option<usize>, Rc<[u32]>);
 
 impl<'a> Checker<'a> {
     /// Initialises one member as its declaration says.
@@ -89,10 +89,11 @@ impl<'a> Checker<'a> {
         }
         self.clear_bit_fields(record, stmts, function.span);
         let mut by_field: Vec<Vec<FieldInit<'a>>> = vec![Vec::new(); self.types.record(record).fields.len()];
-        for init in &function.mem_inits {
-            match self.member_of_init(init, record) {
-                Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, path)),
-                Some(_) => self.empty_base_init(init, stmts),
+        for (init, element) in self.expanded_inits(&function.mem_inits) {
+            let member = self.with_element(element, |s| s.member_of_init(init, record));
+            match member {
+                Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, element, path)),
+                Some(_) => self.with_element(element, |s| s.empty_base_init(init, stmts)),
                 None => {}
             }
         }
@@ -101,9 +102,32 @@ impl<'a> Checker<'a> {
             if inits.is_empty() && !self.types.record(record).is_union {
                 self.default_field(record, index, stmts, function.span);
             }
-            for (init, path) in inits {
-                self.member_init(record, init, &path, stmts);
+            for (init, element, path) in inits {
+                self.with_element(element, |s| s.member_init(record, init, &path, stmts));
             }
+        }
+    }
+
+    /// The initialisers, those of packs once for each element.
+    fn expanded_inits(&mut self, inits: &'a [ast::MemInit]) -> Vec<(&'a ast::MemInit, Option<usize>)> {
+        let mut expanded = Vec::with_capacity(inits.len());
+        for init in inits {
+            if !init.is_pack {
+                expanded.push((init, None));
+                continue;
+            }
+            match self.scopes.pack_length_of_path(&init.name) {
+                Some(length) => expanded.extend((0..length).map(|n| (init, Some(n)))),
+                None => self.error("not-a-pack", init.span, "`...` needs a parameter pack before it"),
+            }
+        }
+        expanded
+    }
+
+    fn with_element<R>(&mut self, element: Option<usize>, f: impl FnOnce(&mut Self) -> R) -> R {
+        match element {
+            Some(n) => self.with_pack_index(n, f),
+            None => f(self),
         }
     }
 

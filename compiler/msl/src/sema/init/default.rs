@@ -14,6 +14,13 @@ use anymetal_diagnostics::Span;
 const MAX_ELEMENTS: u64 = 65_536;
 
 impl<'a> Checker<'a> {
+    /// Whether the default constructor that a class declares as defaulted may be used here; reports if not.
+    pub(in crate::sema) fn check_default_access(&mut self, ty: Ty, span: Span) -> bool {
+        let record = self.types.as_record(self.element_of_arrays(ty));
+        let defaulted = record.and_then(|record| self.records.get(record).defaulted);
+        defaulted.is_none_or(|func| self.check_function_access(func, None, span))
+    }
+
     /// What `T x;` does.
     pub(in crate::sema) fn default_init(&mut self, ty: Ty, span: Span) -> DefaultInit {
         match *self.types.kind(ty) {
@@ -42,7 +49,10 @@ impl<'a> Checker<'a> {
             let call =
                 Call { name: &name, decls: &constructors, explicit: None, object: None, args: &[], span };
             return match self.default_constructor_among(&call) {
-                Some(func) if self.is_defaulted(func) => self.implicit_default_init(record, span),
+                Some(func) if self.is_defaulted(func) => {
+                    self.records.get_mut(record).defaulted = Some(func);
+                    self.implicit_default_init(record, span)
+                }
                 Some(func) if self.is_deleted(func) => {
                     DefaultInit::Deleted(self.default_constructor_deletion(func))
                 }
@@ -92,6 +102,9 @@ impl<'a> Checker<'a> {
                         return DefaultInit::Deleted(self.variant_deletion(record, name));
                     }
                 }
+                DefaultInit::Constructor(func) if !self.is_accessible_in(record, func) => {
+                    return DefaultInit::Deleted(self.part_deletion(record, name));
+                }
                 DefaultInit::Constructor(_) => needed |= !empty_bases.contains(&ty),
                 DefaultInit::Impossible | DefaultInit::Deleted(_) => {
                     return DefaultInit::Deleted(self.part_deletion(record, name));
@@ -107,6 +120,9 @@ impl<'a> Checker<'a> {
     /// The value of `T()` and `T{}`.
     pub(in crate::sema) fn value_init(&mut self, ty: Ty, span: Span) -> Expr {
         let init = self.default_init(ty, span);
+        if !self.check_default_access(ty, span) {
+            return self.poison(span);
+        }
         match init {
             DefaultInit::Trivial => self.values().zero(ty, span),
             DefaultInit::Impossible | DefaultInit::Deleted(_) => {
@@ -159,6 +175,9 @@ impl<'a> Checker<'a> {
             let one = self.default_constructed(elem, func, span);
             let values = (0..len).map(|_| one.clone()).collect();
             return Expr::value(ExprKind::Array(values), ty, span);
+        }
+        if !self.check_usable(func, None, span) {
+            return self.poison(span);
         }
         let mut args = Vec::new();
         self.default_arguments(func, &mut args, span);

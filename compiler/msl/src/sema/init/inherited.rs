@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
 
     /// An object of a class, made by one of its constructors.
     pub(in crate::sema) fn constructed(&mut self, func: FuncId, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
-        if !self.check_usable(func, span) {
+        if !self.check_usable(func, None, span) {
             return self.poison(span);
         }
         let own = self.functions.inst(func).this.is_none_or(|this| this.ty == ty);

@@ -295,7 +295,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Stores the first value of a place, which may be const.
-pub(super) fn assigned(place: Expr, value: Expr, span: Span) -> Expr {
+pub(in crate::sema) fn assigned(place: Expr, value: Expr, span: Span) -> Expr {
     let ty = place.ty;
     Expr::place(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span)
 }
