@@ -222,7 +222,12 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Expr {
         let slots = self.aggregate_slots(record);
-        if args.len() > slots.len() || self.types.record(record).is_union {
+        // Parentheses convert no argument to an empty base, which has no member.
+        let is_base = |(arg, (field, ty)): (&Arg<'a>, &(Option<usize>, QualTy))| {
+            field.is_some() || matches!(arg, Arg::Expr(value) if value.ty.ty == ty.ty)
+        };
+        let fits = args.len() <= slots.len() && args.iter().zip(&slots).all(is_base);
+        if !fits || self.types.record(record).is_union {
             let name = self.types.record(record).name.clone();
             let types: Vec<String> = args.iter().map(|arg| self.show_call_arg(arg)).collect();
             let message = format!("`{name}` has no constructor that takes ({})", types.join(", "));
