@@ -51,7 +51,8 @@
 //!
 //! Each is a file, most with a folder of parts:
 //! - the state of a check: `checker` and the objects above
-//! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
+//! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of
+//!   their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
 //! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`

@@ -56,8 +56,8 @@ impl<'a> Checker<'a> {
         Err(Miss::Reported)
     }
 
-    /// The functions of an operator that a class has, those of all bases together, as Clang has it; an error if
-    /// the name is ambiguous otherwise.
+    /// The functions of an operator that a class has, those of all bases together, as Clang has it; an error
+    /// if the name is ambiguous otherwise.
     pub(super) fn member_functions(
         &mut self,
         record: RecordId,

@@ -364,7 +364,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Whether `const T x;` has a value: the class's default constructor sets all members, as far as C++ looks
+    /// Whether `const T x;` has a value: the class's default constructor sets all members
     /// (C++14 [dcl.init.7], with the change of CWG issue 253).
     pub(super) fn may_be_const_without_value(&mut self, ty: Ty) -> bool {
         match *self.types.kind(ty) {
