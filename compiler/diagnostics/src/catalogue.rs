@@ -64,6 +64,9 @@ const LIMITS: Proof = Proof::RustTest("compiler/msl/src/pp/tests/hostile.rs");
 /// Of the table of names.
 const NAMES: Proof = Proof::Untested("the table of names is larger than the memory of a test");
 
+/// Of the number of functions that overload resolution tries.
+const OVERLOADS: Proof = Proof::RustTest("compiler/msl/src/sema/tests/objects.rs");
+
 /// Of errors without an explanation.
 const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
 
@@ -141,8 +144,12 @@ const PARSER: &[Entry] = &[
 
 const ANALYSIS: &[Entry] = &[
     id("address-of-value", "`&` of something that is not in memory"),
+    id("ambiguous-base", "a conversion to a base that a class has several times"),
     id("ambiguous-call", "several functions fit a call equally well"),
+    id("ambiguous-conversion", "several constructors or conversion operators convert equally well"),
     id("ambiguous-function", "a function's name without a call means several functions"),
+    id("ambiguous-member", "a name is a member of several bases of a class"),
+    id("ambiguous-name", "several namespaces that directives make visible declare a name"),
     id("argument-count", "a call with the wrong number of arguments"),
     id("array-designator", "`[n] =` in an initialiser list, which is not supported"),
     id("array-length", "an array with a negative length, or too long"),
@@ -176,7 +183,10 @@ const ANALYSIS: &[Entry] = &[
     id("cast-to-reference", "a value is cast to a reference"),
     id("class-deduction", "the template arguments of a class cannot be deduced from its initialiser"),
     id("conflicting-spaces", "an alias that has an address space is given another"),
-    id("deleted-function", "a call of a function that is `= delete`"),
+    id(
+        "deleted-function",
+        "a use of a function that is `= delete`, or of a copy or default constructor, or assignment, that C++ deletes",
+    ),
     id("duplicate-case", "two `case` labels of one value, or two `default` labels"),
     id("duplicate-index", "two parameters of a kernel with one index"),
     id("empty-fold", "an empty pack folded by an operator that has no value for it"),
@@ -191,6 +201,7 @@ const ANALYSIS: &[Entry] = &[
     id("function-constant-index", "a function constant's index is not between 0 and 65535"),
     id("function-constant-type", "a function constant that is not a scalar or a vector"),
     id("function-pointer", "a pointer to a method, or a linked function of another type"),
+    id("inaccessible-member", "a private or protected member or base is used outside of its class"),
     id("incomplete-type", "a type is used that is declared only, or contains itself"),
     id("index-out-of-range", "warning: a constant index outside of a vector"),
     id("init-list", "an initialiser list where an expression is needed"),
@@ -229,6 +240,8 @@ const ANALYSIS: &[Entry] = &[
     id("not-constant", "an expression that must be constant is not"),
     id("not-indexable", "`[]` on a value that has no elements"),
     other("not-understood", "an error without an explanation of its own", FALLBACK),
+    other("overload-limit", "overload resolution tries too many functions", OVERLOADS),
+    id("own-initialiser", "a variable of deduced type, or a reference, is used in its own initialiser"),
     id("pack-expansion", "a parameter pack is expanded where that is not possible"),
     id("pointer-to-reference", "a pointer to a reference"),
     id("recursive-alias", "a type alias that is defined by itself"),
@@ -253,6 +266,7 @@ const ANALYSIS: &[Entry] = &[
     id("undefined-function", "a function that is called but never defined"),
     id("unexpanded-pack", "a parameter pack is used without `...`"),
     id("uninitialised-constant", "a constant at program scope without a value"),
+    id("uninitialised-member", "a const or reference member without an initialiser"),
     id("unknown-builtin", "a function of the library's own that does not exist"),
     id("unknown-member", "a class, namespace or enumeration has no such member"),
     id("unknown-name", "a name that is not declared"),

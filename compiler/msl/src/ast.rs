@@ -14,10 +14,10 @@ mod stmt;
 mod ty;
 
 pub use decl::{
-    Attribute, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function, FunctionBody,
-    FunctionName, FunctionSpecifiers, Initialiser, Item, ItemKind, MemInit, MethodQualifiers, Namespace,
-    Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam, TemplateParamKind, TemplateParams,
-    TypeAlias, UsingDeclaration, Variable,
+    Access, Attribute, Base, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function,
+    FunctionBody, FunctionName, FunctionSpecifiers, Initialiser, Item, ItemKind, MemInit, MethodQualifiers,
+    Namespace, Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam, TemplateParamKind,
+    TemplateParams, TypeAlias, UsingDeclaration, Variable,
 };
 pub use expr::{
     AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitCapture, InitClause, Lambda,

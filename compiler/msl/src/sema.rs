@@ -51,10 +51,12 @@
 //!
 //! Each is a file, most with a folder of parts:
 //! - the state of a check: `checker` and the objects above
-//! - names: `lookup`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
+//! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of
+//!   their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
 //! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
+//! - copies, default constructors, deleted functions: `special`
 //! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
 //!   `fold`, `value_category`, `values`
 //! - variables and statements: `variable`, `init`, `bindings`, `stmt`
@@ -64,6 +66,8 @@
 //! Items that only one part needs are private to its file; a folder's parts share the private items of their
 //! parent.
 
+mod access;
+mod ambiguity;
 mod arena;
 mod assign;
 mod ast_names;
@@ -106,6 +110,7 @@ mod pattern;
 mod record;
 mod resolve_type;
 mod scopes;
+mod special;
 mod specialise;
 mod spelling;
 mod stmt;

@@ -187,7 +187,7 @@ fn using_declarations_with_exponentially_many_paths() {
                     "struct A{n} : A{before}, C{before} {{ {using} }}; struct C{n} : A{before}, C{before} {{ {using} }};"
                 )
             });
-    ends(&kernel(&classes, "A24 a; y[t] = sizeof(a.f(1));"), "code");
+    ends(&kernel(&classes, "A24 a; y[t] = sizeof(a.f(1));"), "ambiguous-base");
 }
 
 #[test]

@@ -25,8 +25,21 @@ pub struct Item {
     pub kind: ItemKind,
     /// `template<…>` in front, outermost first (a member template of a class template has its own).
     pub template: Option<TemplateParams>,
+    /// Who may use it, of a member of a class; public elsewhere.
+    pub access: Access,
     /// Where.
     pub span: Span,
+}
+
+/// Who may use a member or base of a class; the greater, the fewer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Access {
+    /// `public`
+    Public,
+    /// `protected`
+    Protected,
+    /// `private`
+    Private,
 }
 
 /// The shapes of declarations, at namespace, class and block scope.
@@ -59,6 +72,8 @@ pub enum ItemKind {
     DeductionGuide(Arc<Function>),
     /// `template R f<A>(…);` in its spellings.
     ExplicitInstantiation(Box<ExplicitInstantiation>),
+    /// `friend class S;`, `friend S;`
+    Friend(Box<Type>),
     /// `;`
     Empty,
 }
@@ -125,6 +140,8 @@ pub struct UsingDeclaration {
     pub id: NodeId,
     /// The declared name, with its scope.
     pub path: Path,
+    /// `...`: one declaration for each element of a pack.
+    pub is_pack: bool,
 }
 
 /// Name, type and initialiser of a variable.
@@ -290,6 +307,8 @@ pub struct MemInit {
     pub args: Vec<InitClause>,
     /// `{}`
     pub braced: bool,
+    /// `...`: one for each element of a pack.
+    pub is_pack: bool,
     /// Where.
     pub span: Span,
 }
@@ -363,6 +382,17 @@ pub enum RecordKind {
     Union,
 }
 
+/// A base class.
+#[derive(Clone, Debug)]
+pub struct Base {
+    /// The class.
+    pub ty: Type,
+    /// Who may convert to it and use its members through the derived class.
+    pub access: Access,
+    /// `...`: one base for each element of a pack.
+    pub is_pack: bool,
+}
+
 /// A record.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -377,7 +407,7 @@ pub struct Record {
     /// `<int, U*>` of a specialisation.
     pub specialisation: Option<Vec<TemplateArg>>,
     /// Base classes.
-    pub bases: Vec<Type>,
+    pub bases: Vec<Base>,
     /// `None` for a declaration only.
     pub members: Option<Vec<Item>>,
     /// `alignas(e)`, `aligned(e)`

@@ -4,7 +4,7 @@ use super::Parser;
 use super::declarator::Place;
 use super::scope::NameKind;
 use super::specifier::Specifiers;
-use crate::ast::{Bindings, Declarator, Item, ItemKind, Type, TypeKind, Variable};
+use crate::ast::{Access, Bindings, Declarator, Item, ItemKind, Type, TypeKind, Variable};
 use crate::token::{Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 
@@ -79,6 +79,11 @@ impl Parser<'_> {
             self.error("bad-bindings", span, "structured bindings need an initialiser");
         }
         self.end_at_semicolon("the declaration");
-        vec![Item { kind: ItemKind::Bindings(Box::new(bindings)), template: None, span }]
+        vec![Item {
+            kind: ItemKind::Bindings(Box::new(bindings)),
+            template: None,
+            access: Access::Public,
+            span,
+        }]
     }
 }

@@ -7,7 +7,7 @@ use super::Parser;
 use super::declarator::Place;
 use super::scope::NameKind;
 use super::specifier::Specifiers;
-use crate::ast::{Field, Item, ItemKind, Path, PathSegment, Record, TypeKind};
+use crate::ast::{Access, Field, Item, ItemKind, Path, PathSegment, Record, TypeKind};
 use crate::token::{Kw, Pragma, Punct, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Span};
 
@@ -37,7 +37,7 @@ impl Parser<'_> {
     /// One declaration; it may declare several things.
     pub(super) fn item_at(&mut self, place: Place) -> Vec<Item> {
         let start = self.span();
-        let one = |kind, span| vec![Item { kind, template: None, span }];
+        let one = |kind, span| vec![Item { kind, template: None, access: Access::Public, span }];
         match self.peek() {
             TokenKind::Punct(Punct::Semi) => {
                 self.advance();
@@ -111,7 +111,12 @@ impl Parser<'_> {
         }
         self.expect(Punct::RParen, "to end the assertion");
         self.expect(Punct::Semi, "after the assertion");
-        vec![Item { kind: ItemKind::StaticAssert(cond, message), template: None, span: self.since(start) }]
+        vec![Item {
+            kind: ItemKind::StaticAssert(cond, message),
+            template: None,
+            access: Access::Public,
+            span: self.since(start),
+        }]
     }
 
     /// Specifiers and declarators, up to the semicolon or the function's body.
@@ -124,6 +129,9 @@ impl Parser<'_> {
             self.skip_statement();
             return Vec::new();
         };
+        if specs.function.is_friend && self.is(Punct::Semi) {
+            return self.friend_type(specs, start);
+        }
         let mut items = Vec::new();
         let mut specs = self.extract_type_definition(specs, &mut items, start);
         if self.is(Punct::Semi) {
@@ -139,6 +147,20 @@ impl Parser<'_> {
             return self.untyped_function(specs, items, start);
         }
         self.declarators(place, specs, items, start)
+    }
+
+    /// `friend class S;`, `friend S;`
+    fn friend_type(&mut self, specs: Specifiers, start: Span) -> Vec<Item> {
+        self.advance();
+        let Some(mut ty) = specs.ty else { return Vec::new() };
+        if let TypeKind::Record(record) = &ty.kind
+            && let Some(name) = record.name
+        {
+            let segment = PathSegment { name, operator: None, args: None, span: record.span };
+            ty.kind = TypeKind::Path(Path { global: false, segments: vec![segment], span: record.span });
+        }
+        let (kind, span) = (ItemKind::Friend(Box::new(ty)), self.since(start));
+        vec![Item { kind, template: None, access: Access::Public, span }]
     }
 
     /// A record or enum defined in the specifiers becomes an item of its own, and a path to it the
@@ -163,7 +185,7 @@ impl Parser<'_> {
         if is_unnamed_record || (name.is_none() && !self.is(Punct::Semi)) {
             return specs;
         }
-        items.push(Item { kind, template: None, span: self.since(start) });
+        items.push(Item { kind, template: None, access: Access::Public, span: self.since(start) });
         if let Some(name) = name {
             let segment = PathSegment { name, operator: None, args: None, span: ty.span };
             let path = Path { global: false, segments: vec![segment], span: ty.span };
@@ -190,7 +212,12 @@ impl Parser<'_> {
         let attributes = Vec::new();
         let field =
             Field { name: None, span: ty.span, ty, width: None, init: None, attributes, align, is_packed };
-        items.push(Item { kind: ItemKind::Field(Box::new(field)), template: None, span: self.since(start) });
+        items.push(Item {
+            kind: ItemKind::Field(Box::new(field)),
+            template: None,
+            access: Access::Public,
+            span: self.since(start),
+        });
     }
 
     fn declare_anonymous_names(&mut self, record: &Record) {

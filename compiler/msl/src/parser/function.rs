@@ -179,8 +179,8 @@ impl Parser<'_> {
                     }
                 }
             };
-            self.eat(Punct::Ellipsis);
-            inits.push(MemInit { name: parsed.path, args, braced, span: self.since(start) });
+            let is_pack = self.eat(Punct::Ellipsis);
+            inits.push(MemInit { name: parsed.path, args, braced, is_pack, span: self.since(start) });
             if !self.eat(Punct::Comma) {
                 break;
             }

@@ -8,7 +8,7 @@ use super::attribute::Attributes;
 use super::declarator::{ParsedDeclarator, Place};
 use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
-use crate::ast::{Field, FunctionName, Item, ItemKind, Type, TypeAlias, TypeKind};
+use crate::ast::{Access, Field, FunctionName, Item, ItemKind, Type, TypeAlias, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Parser<'_> {
             let function = self.function_rest(specs, declarator);
             self.scopes.set_current(outer);
             let kind = ItemKind::Function(Arc::new(function));
-            items.push(Item { kind, template: None, span: self.since(start) });
+            items.push(Item { kind, template: None, access: Access::Public, span: self.since(start) });
             return items;
         }
         self.scopes.set_current(outer);
@@ -86,7 +86,7 @@ impl Parser<'_> {
                 let function = self.function_rest(specs, declarator);
                 self.leave(entered);
                 let kind = ItemKind::Function(Arc::new(function));
-                items.push(Item { kind, template: None, span: self.since(start) });
+                items.push(Item { kind, template: None, access: Access::Public, span: self.since(start) });
                 return items;
             }
             self.leave(entered);
@@ -104,7 +104,7 @@ impl Parser<'_> {
                 return items;
             }
             let kind = self.declared(declarator, &specs);
-            items.push(Item { kind, template: None, span: self.since(start) });
+            items.push(Item { kind, template: None, access: Access::Public, span: self.since(start) });
             if !self.eat(Punct::Comma) {
                 break;
             }

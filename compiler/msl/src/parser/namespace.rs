@@ -6,7 +6,7 @@
 use super::Parser;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
-use crate::ast::{Item, ItemKind, Namespace, Type, TypeAlias, TypeKind, UsingDeclaration};
+use crate::ast::{Access, Item, ItemKind, Namespace, Type, TypeAlias, TypeKind, UsingDeclaration};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 
@@ -42,7 +42,7 @@ impl Parser<'_> {
         let span = self.since(start);
         let wrap = |name, items| {
             let kind = ItemKind::Namespace(Namespace { name, is_inline, items });
-            vec![Item { kind, template: None, span }]
+            vec![Item { kind, template: None, access: Access::Public, span }]
         };
         if names.is_empty() {
             return wrap(None, items);
@@ -87,10 +87,15 @@ impl Parser<'_> {
             self.scopes.declare_with(name, Entry { kind: NameKind::Namespace, scope });
             self.expect(Punct::Semi, "after the namespace alias");
             let alias = Namespace { name: Some(name), is_inline: false, items: Vec::new() };
-            let using = Item { kind: ItemKind::UsingNamespace(parsed.path), template: None, span };
+            let using = Item {
+                kind: ItemKind::UsingNamespace(parsed.path),
+                template: None,
+                access: Access::Public,
+                span,
+            };
             // An alias is a namespace that uses the other: lookups through it find the same names.
             let kind = ItemKind::Namespace(Namespace { items: vec![using], ..alias });
-            return vec![Item { kind, template: None, span }];
+            return vec![Item { kind, template: None, access: Access::Public, span }];
         }
         Vec::new()
     }
@@ -110,6 +115,7 @@ impl Parser<'_> {
             return vec![Item {
                 kind: ItemKind::UsingNamespace(parsed.path),
                 template: None,
+                access: Access::Public,
                 span: self.since(start),
             }];
         }
@@ -140,9 +146,10 @@ impl Parser<'_> {
                 };
                 self.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
             }
-            let kind =
-                ItemKind::UsingDeclaration(UsingDeclaration { id: self.ids.fresh(), path: parsed.path });
-            items.push(Item { kind, template: None, span: self.since(start) });
+            let is_pack = self.eat(Punct::Ellipsis);
+            let (id, path) = (self.ids.fresh(), parsed.path);
+            let kind = ItemKind::UsingDeclaration(UsingDeclaration { id, path, is_pack });
+            items.push(Item { kind, template: None, access: Access::Public, span: self.since(start) });
             if !self.eat(Punct::Comma) {
                 break;
             }
@@ -169,7 +176,12 @@ impl Parser<'_> {
         self.declare_outside_template(name, Entry { kind, scope });
         self.expect(Punct::Semi, "after the alias");
         let alias = TypeAlias { id: self.ids.fresh(), name, ty };
-        vec![Item { kind: ItemKind::Alias(alias), template: None, span: self.since(start) }]
+        vec![Item {
+            kind: ItemKind::Alias(alias),
+            template: None,
+            access: Access::Public,
+            span: self.since(start),
+        }]
     }
 
     /// The class scope of a plain named type, so that `Alias::Member` parses.

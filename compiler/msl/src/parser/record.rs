@@ -5,7 +5,7 @@ use super::attribute::Attributes;
 use super::declarator::Place;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
-use crate::ast::{Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
+use crate::ast::{Access, Base, Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ struct Head {
 impl Parser<'_> {
     /// `struct S … { … }`, or a reference to one (`struct S x`).
     pub(super) fn record_specifier(&mut self) -> Option<TypeKind> {
+        let default = if self.is_kw(Kw::Class) { Access::Private } else { Access::Public };
         let kind = if self.is_kw(Kw::Union) { RecordKind::Union } else { RecordKind::Struct };
         self.advance();
         let mut attributes = Attributes::default();
@@ -50,8 +51,8 @@ impl Parser<'_> {
             return Some(TypeKind::Path(path));
         }
         let scope = self.declare_record(&head);
-        let bases = self.bases();
-        let members = if defines { Some(self.members(scope, head.name)) } else { None };
+        let bases = self.bases(default);
+        let members = if defines { Some(self.members(scope, head.name, default)) } else { None };
         self.attributes(&mut attributes);
         let is_packed = attributes.packed.take().is_some();
         let align = std::mem::take(&mut attributes.align);
@@ -101,15 +102,32 @@ impl Parser<'_> {
         known.unwrap_or(scope)
     }
 
-    fn bases(&mut self) -> Vec<Type> {
+    /// The access word at the current token.
+    fn access(&self) -> Option<Access> {
+        match self.peek() {
+            TokenKind::Keyword(Kw::Public) => Some(Access::Public),
+            TokenKind::Keyword(Kw::Protected) => Some(Access::Protected),
+            TokenKind::Keyword(Kw::Private) => Some(Access::Private),
+            _ => None,
+        }
+    }
+
+    fn bases(&mut self, default: Access) -> Vec<Base> {
         let mut bases = Vec::new();
         if !self.eat(Punct::Colon) {
             return bases;
         }
         loop {
-            while self.eat_kw(Kw::Public) || self.eat_kw(Kw::Private) || self.eat_kw(Kw::Protected) {}
+            let mut access = default;
+            while let Some(written) = self.access() {
+                access = written;
+                self.advance();
+            }
             match self.type_id() {
-                Some(ty) => bases.push(ty),
+                Some(Type { kind: TypeKind::Pack(ty), .. }) => {
+                    bases.push(Base { ty: *ty, access, is_pack: true });
+                }
+                Some(ty) => bases.push(Base { ty, access, is_pack: false }),
                 None => {
                     self.error("expected-type", self.span(), "expected a base class");
                     self.skip_until(&[Punct::LBrace, Punct::RBrace, Punct::Semi]);
@@ -123,7 +141,7 @@ impl Parser<'_> {
     }
 
     /// `{ … }` of a record.
-    fn members(&mut self, scope: ScopeId, name: Option<Name>) -> Vec<Item> {
+    fn members(&mut self, scope: ScopeId, name: Option<Name>, default: Access) -> Vec<Item> {
         let start = self.span();
         if !self.expect(Punct::LBrace, "to begin the members") {
             return Vec::new();
@@ -133,16 +151,19 @@ impl Parser<'_> {
         self.scopes.set_current(scope);
         self.scopes.class_name = name;
         let template_depth = std::mem::replace(&mut self.template_depth, 0);
-        let mut items = Vec::new();
+        let mut items: Vec<Item> = Vec::new();
+        let mut access = default;
         while !self.is(Punct::RBrace) && !self.at_end() {
             let before = self.at;
             self.scopes.class_name = name;
-            if matches!(self.peek(), TokenKind::Keyword(Kw::Public | Kw::Private | Kw::Protected)) {
+            if let Some(written) = self.access() {
+                access = written;
                 self.advance();
                 self.expect(Punct::Colon, "after the access word");
                 continue;
             }
-            items.extend(self.nested(|p| p.item_at(Place::Namespace), |_| Vec::new()));
+            let declared = self.nested(|p| p.item_at(Place::Namespace), |_| Vec::new());
+            items.extend(declared.into_iter().map(|item| Item { access, ..item }));
             if self.at == before {
                 self.advance();
             }

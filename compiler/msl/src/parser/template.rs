@@ -6,7 +6,7 @@ use super::declarator::Place;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind};
 use crate::ast::{
-    ExplicitInstantiation, Function, FunctionBody, FunctionName, FunctionSpecifiers, Item, ItemKind,
+    Access, ExplicitInstantiation, Function, FunctionBody, FunctionName, FunctionSpecifiers, Item, ItemKind,
     MethodQualifiers, Noexcept, Path, TemplateParam, TemplateParamKind, TemplateParams,
 };
 use crate::token::{Kw, Name, Punct, TokenKind};
@@ -20,7 +20,9 @@ impl Parser<'_> {
         self.advance();
         if !self.is(Punct::Less) {
             return match self.explicit_instantiation() {
-                Some(kind) => vec![Item { kind, template: None, span: self.since(start) }],
+                Some(kind) => {
+                    vec![Item { kind, template: None, access: Access::Public, span: self.since(start) }]
+                }
                 None => {
                     self.skip_statement();
                     Vec::new()
@@ -189,7 +191,12 @@ impl Parser<'_> {
         }
         let span = self.since(start);
         guide
-            .map(|guide| Item { kind: ItemKind::DeductionGuide(Arc::new(guide)), template: None, span })
+            .map(|guide| Item {
+                kind: ItemKind::DeductionGuide(Arc::new(guide)),
+                template: None,
+                access: Access::Public,
+                span,
+            })
             .into_iter()
             .collect()
     }

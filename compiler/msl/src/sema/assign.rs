@@ -2,6 +2,7 @@
 
 use super::checker::Checker;
 use super::init::Memberwise;
+use super::special::Copying;
 use super::spelling;
 use super::values::promoted_bit_field;
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
@@ -48,7 +49,22 @@ impl<'a> Checker<'a> {
         }
         let same = value.ty.ty == place.ty.ty || self.is_derived(value.ty.ty, place.ty.ty);
         if let Some(record) = self.types.as_record(place.ty.ty) {
-            let is_implicit = same && !self.declares_copy(Memberwise::Assign, record);
+            let mut is_implicit = false;
+            if same {
+                let ty = place.ty.ty;
+                let source = self.object_as(&value, ty);
+                match self.copying(Memberwise::Assign, &source) {
+                    Copying::Defaulted(func) if !self.check_function_access(func, None, span) => {
+                        return self.poison(span);
+                    }
+                    Copying::Parts | Copying::Defaulted(_) => is_implicit = true,
+                    Copying::Declared(_) => {}
+                    Copying::Deleted(deletion) => {
+                        self.report_deletion("assignment", ty, deletion, span);
+                        return self.poison(span);
+                    }
+                }
+            }
             if !is_implicit && self.has_own_assignment(record) {
                 let name = self.names.assign_operator;
                 if let Some(result) = self.operator_call(name, vec![place.clone(), value.clone()], span) {
@@ -69,12 +85,17 @@ impl<'a> Checker<'a> {
         self.store(place, value, span)
     }
 
-    /// Whether the class defines an assignment operator that does more than copy.
+    /// An object as one of its class or of a base, to ask about copies only.
+    fn object_as(&self, object: &Expr, ty: Ty) -> Expr {
+        Expr { kind: ExprKind::Undef, ty: object.ty.with_ty(ty), ..object.clone() }
+    }
+
+    /// Whether the class declares an assignment operator that does not just copy.
     fn has_own_assignment(&mut self, record: RecordId) -> bool {
         self.assignment_operators(record).into_iter().any(|decl| {
             matches!(
                 self.functions.decl(decl).ast.body,
-                ast::FunctionBody::Block(_) | ast::FunctionBody::None
+                ast::FunctionBody::Block(_) | ast::FunctionBody::None | ast::FunctionBody::Delete
             )
         })
     }

@@ -70,7 +70,7 @@ pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
     }
 }
 
-fn in_path(path: &Path, f: Visit<'_, '_>) {
+pub(super) fn in_path(path: &Path, f: Visit<'_, '_>) {
     if let Some(first) = path.segments.first()
         && !path.global
     {

@@ -81,6 +81,12 @@ impl<'a> Checker<'a> {
         let fields = self.types.record(record).fields.len() as u64;
         self.check_binding_count(ty, fields, wanted, span).then_some(())?;
         let found = |n: usize| super::lookup::Found::Field(record, Rc::from([n as u32]));
+        for n in 0..wanted {
+            let name = self.types.record(record).fields[n].name;
+            if !self.check_access(record, name, &found(n), true, span) {
+                return None;
+            }
+        }
         Some((0..wanted).map(|n| self.member_value(place.clone(), found(n), span)).collect())
     }
 

@@ -110,6 +110,7 @@ impl<'a> Checker<'a> {
                     all.extend(more);
                 }
                 let object = if is_member { self.this_object(span) } else { None };
+                let object = object.map(|object| self.as_naming_class(object, path));
                 self.overloaded_call(name.as_str(), &all, explicit, object, args, span)
             }
             Found::TArg(TArg::Function(func)) => {

@@ -266,7 +266,9 @@ impl<'a> Checker<'a> {
             return self.perform(only, QualTy::plain(ty));
         }
         let constructors = self.records.get(record).constructors.clone();
-        if self.is_aggregate(record) {
+        let has_deleted =
+            constructors.iter().any(|&id| matches!(self.functions.decl(id).ast.body, FunctionBody::Delete));
+        if self.is_aggregate(record) && !has_deleted {
             return self.construct_aggregate(record, args, span);
         }
         let name = self.types.record(record).name.clone();

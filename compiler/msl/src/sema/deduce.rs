@@ -148,10 +148,18 @@ impl<'a> Checker<'a> {
         self.base_path(id, id);
         let span = self.records.get(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
         let _ = self.quietly(|s| s.complete_record(id, span));
-        self.records
-            .bases_of(id)
-            .into_iter()
-            .any(|base| self.deduce_class_args(template, args, base, deduced))
+        // Bases that lead to different arguments lead to none (C++14 [temp.deduct.call.5]).
+        let mut found: Option<Deduced> = None;
+        for base in self.records.bases_of(id) {
+            let mut attempt = deduced.clone();
+            if self.deduce_class_args(template, args, base, &mut attempt) {
+                if found.is_some_and(|known| known != attempt) {
+                    return false;
+                }
+                found = Some(attempt);
+            }
+        }
+        found.map(|found| *deduced = found).is_some()
     }
 
     /// Deduces from the arguments of a class, if it is made from the template.

@@ -156,9 +156,10 @@ impl<'a> Checker<'a> {
                 let Some(object) = self.this_object(span) else {
                     return self.field_without_object(record, target.found, span);
                 };
+                let object = self.as_naming_class(object, path);
                 return self.member_value(object, target.found, span);
             }
-            Found::Error => return self.poison(span),
+            Found::Error | Found::Ambiguous(_) => return self.poison(span),
             Found::TArg(TArg::Pack(_)) => "an unexpanded parameter pack",
             Found::TArg(TArg::Template(_)) => "a template",
             Found::TArg(TArg::Function(function)) => return self.function_pointer(function, span),

@@ -16,7 +16,7 @@ use super::init::Synthesised;
 use super::pattern::Pat;
 use super::scopes::ScopeId;
 use super::spelling;
-use crate::ast::{self, TemplateParams, TypeKind};
+use crate::ast::{self, Access, TemplateParams, TypeKind};
 use crate::hir::{self, FuncId, QualTy, RecordId, Ty, TyKind};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
@@ -30,6 +30,8 @@ pub(super) struct FnDecl<'a> {
     pub(super) template: Option<&'a TemplateParams>,
     pub(super) scope: ScopeId,
     pub(super) owner: Option<RecordId>,
+    /// Who may use it, of a member.
+    pub(super) access: Access,
     /// The parameter types of a template as patterns, computed on first use.
     pub(super) patterns: Option<Rc<[Pat<'a>]>>,
 }
@@ -136,6 +138,10 @@ impl<'a> Checker<'a> {
                 span,
                 |s| s.in_scope(scope, |s| s.signature(ast)),
             )??,
+            // Its own rights count, which those of a friend are.
+            None if self.functions.decl(id).owner.is_none() => {
+                self.without_access(|s| s.plain_signature(ast, scope, span))?
+            }
             None => self.plain_signature(ast, scope, span)?,
         };
         let mut name = self.decl_name(id);

@@ -46,6 +46,9 @@ impl FunctionNumbers {
 impl<'a> Checker<'a> {
     /// The pointer to a function.
     pub(super) fn function_pointer(&mut self, function: FuncId, span: Span) -> Expr {
+        if !self.check_usable(function, None, span) {
+            return self.poison(span);
+        }
         let Some(signature) = self.function_signature(function, span) else { return self.poison(span) };
         self.number_handles();
         let number = match self.linking.numbers.numbers.get(&function) {

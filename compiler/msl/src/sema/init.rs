@@ -12,12 +12,13 @@ mod inherited;
 mod list;
 mod synthesised;
 
-pub(super) use synthesised::{Memberwise, Synthesised};
+pub(super) use synthesised::{Memberwise, Synthesised, assigned};
 
 use super::call::Arg;
 use super::checker::Checker;
 use super::construct::ConstructArgs;
 use super::expr::scalar_const;
+use super::special::Deletion;
 use crate::ast::{self, ExprKind as Ast, Initialiser};
 use crate::hir::{Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty};
 use anymetal_diagnostics::Span;
@@ -31,6 +32,8 @@ pub(super) enum DefaultInit {
     Constructor(FuncId),
     /// There is no default constructor.
     Impossible,
+    /// There is one, but it is deleted.
+    Deleted(Deletion),
 }
 
 impl<'a> Checker<'a> {

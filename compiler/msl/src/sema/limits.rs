@@ -15,6 +15,9 @@ const MAX_INSTANTIATIONS: usize = 100_000;
 /// The most elements of parameter packs one check expands: nested expansions multiply.
 const MAX_PACK_ELEMENTS: usize = 250_000;
 
+/// The most functions that all overload resolutions of one check try.
+const MAX_CANDIDATES: usize = 2_000_000;
+
 /// The deepest nesting of expressions and statements, instantiations included.
 const MAX_DEPTH: u32 = 6_000;
 
@@ -28,6 +31,7 @@ pub(super) struct Limits {
     instantiations: usize,
     /// Elements of parameter packs expanded so far.
     pack_elements: usize,
+    candidates: usize,
     depth: u32,
     /// The steps of all constant evaluations so far.
     pub(super) constant_steps: u64,
@@ -42,6 +46,15 @@ impl Limits {
         if self.pack_elements > MAX_PACK_ELEMENTS {
             let message = format!("more than {MAX_PACK_ELEMENTS} elements of parameter packs are expanded");
             diagnostics.give_up("instantiation-limit", Span::NONE, message);
+        }
+    }
+
+    /// Counts a function that overload resolution tries; ends the check at the limit.
+    pub(super) fn count_candidate(&mut self, span: Span, diagnostics: &mut Diagnostics) {
+        self.candidates += 1;
+        if self.candidates > MAX_CANDIDATES {
+            let message = format!("overload resolution tries more than {MAX_CANDIDATES} functions");
+            diagnostics.give_up("overload-limit", span, message);
         }
     }
 

@@ -4,6 +4,7 @@
 //! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
 //! name. `table::visible` decides which namespaces are searched.
 
+use super::ambiguity::Ambiguity;
 use super::checker::{Checker, FnDeclId, LocalDecl, TArg};
 use super::names::KnownNames;
 use super::path::segment_key;
@@ -83,6 +84,8 @@ pub(super) enum Found<'a> {
     /// A data member: the class it was found in and the way through anonymous members.
     Field(RecordId, Rc<[u32]>),
     Namespace(NsId),
+    /// Several things; reported where the name is used.
+    Ambiguous(Rc<Ambiguity<'a>>),
     /// Already reported.
     Error,
 }
@@ -99,23 +102,31 @@ pub(super) struct Lookups<'a> {
 impl<'a> Checker<'a> {
     /// Looks a name up from the current scope outwards.
     pub(super) fn lookup(&mut self, name: Name) -> Option<Found<'a>> {
+        self.lookup_with_class(name).map(|(found, _)| found)
+    }
+
+    /// Looks a name up from the current scope outwards; with the class in which it was found.
+    pub(super) fn lookup_with_class(&mut self, name: Name) -> Option<(Found<'a>, Option<RecordId>)> {
         let mut walk = self.scopes.walk();
         while let Some(hit) = self.scopes.next(&mut walk, name) {
             match hit {
-                Hit::Local(decl) => return Some(Found::Local(self.placeholders.local(decl))),
-                Hit::Using(found) => return Some(found),
+                Hit::Local(decl) => return Some((Found::Local(self.placeholders.local(decl)), None)),
+                Hit::Using(found) => return Some((found, None)),
                 Hit::Argument(arg) => {
-                    return Some(match self.placeholders.arg(arg) {
+                    let found = match self.placeholders.arg(arg) {
                         TArg::Template(template) => self.templates.get(template).clone(),
                         arg => Found::TArg(arg),
-                    });
+                    };
+                    return Some((found, None));
                 }
                 Hit::Record(record) => {
                     if let Some(found) = self.lookup_in_record(record, name) {
-                        return Some(found);
+                        return Some((found, Some(record)));
                     }
                 }
-                Hit::Namespaces(reach) => return self.lookup_within(reach, name),
+                Hit::Namespaces(reach) => {
+                    return self.lookup_within(reach, name).map(|found| (found, None));
+                }
             }
         }
         None
@@ -148,7 +159,9 @@ impl<'a> Checker<'a> {
         self.lookups.namespaces.insert((reach, name), None);
         let candidates = self.scopes.visible_decls(reach, name);
         let found = candidates.into_iter().find_map(|(ns, decls)| {
-            self.builtin_name(ns, name).or_else(|| self.found_in_decls(&decls, name))
+            self.builtin_name(ns, name)
+                .or_else(|| self.namespace_ambiguity(&decls, name))
+                .or_else(|| self.found_in_decls(&decls, name))
         });
         if self.is_unfinished_enumerator(found.as_ref()) {
             self.lookups.namespaces.remove(&(reach, name));
@@ -205,7 +218,7 @@ impl<'a> Checker<'a> {
             .or_else(|| BuiltinTemplate::named(name, &self.names).map(Found::BuiltinTemplate))
     }
 
-    fn found_in_decls(&mut self, decls: &[(Decl, NsId)], name: Name) -> Option<Found<'a>> {
+    pub(super) fn found_in_decls(&mut self, decls: &[(Decl, NsId)], name: Name) -> Option<Found<'a>> {
         let mut functions: Vec<FnDeclId> = Vec::new();
         for &(decl, _) in decls {
             match decl {

@@ -28,7 +28,10 @@ impl<'a> Checker<'a> {
     pub(super) fn member_of(&mut self, object: Expr, member: &'a ast::Path, span: Span) -> Expr {
         if let Some(record) = self.types.as_record(object.ty.ty) {
             return match self.member_target(record, member) {
-                Some(found) => self.member_value(object, found, span),
+                Some(found) => {
+                    let object = self.as_naming_class(object, member);
+                    self.member_value(object, found, span)
+                }
                 None => self.poison(span),
             };
         }
@@ -39,6 +42,23 @@ impl<'a> Checker<'a> {
         let shown = self.show(object.ty);
         self.error("no-members", span, format!("`{name}`: a value of type `{shown}` has no members"));
         self.poison(span)
+    }
+
+    /// The part of an object that a qualified name's class is: `x.Base::y` is the `y` of that base.
+    pub(super) fn as_naming_class(&mut self, object: Expr, member: &'a ast::Path) -> Expr {
+        if member.segments.len() < 2 {
+            return object;
+        }
+        let count = member.segments.len() - 1;
+        let class = self.quietly(|s| s.resolve_prefix(member, count));
+        let Ok(Ok(target)) = class else { return object };
+        match self.type_of_found(&target.found) {
+            Some(class) if self.is_derived(object.ty.ty, class.ty) => {
+                let object = self.materialize(object);
+                self.upcast_place(object, class.ty)
+            }
+            _ => object,
+        }
     }
 
     /// The object before `.` or what the pointer before `->` points to.
@@ -176,8 +196,9 @@ impl<'a> Checker<'a> {
         if let Some(record) = self.types.as_record(object.ty.ty) {
             let name = self.names.index_operator;
             if self.complete_record(record, span)
-                && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
+                && let Some(found) = self.member_functions(record, name, span).transpose()
             {
+                let Ok(decls) = found else { return self.poison(span) };
                 let takes_several =
                     decls.iter().any(|&decl| takes_several(&self.functions.decl(decl).ast.params));
                 let written = if takes_several { subscripts(index) } else { vec![index] };

@@ -88,7 +88,8 @@ impl<'a> Checker<'a> {
                 Some((fit, self.scopes.template_scope(&template.params, &bound, inside)))
             }
             _ => {
-                let ty = self.quietly(|s| s.in_scope(around, |s| s.resolve_type_path(written))).ok()??;
+                let resolve = |s: &mut Self| s.in_scope(around, |s| s.resolve_type_path(written));
+                let ty = self.without_access(|s| s.quietly(resolve)).ok()??;
                 let is_class = matches!(*self.types.kind(ty.ty), TyKind::Record(record) if record == owner);
                 is_class.then_some((Fit::Exact, inside))
             }

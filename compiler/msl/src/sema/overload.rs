@@ -59,31 +59,12 @@ impl<'a> Checker<'a> {
     /// Resolves a call and reports when that is impossible.
     pub(super) fn resolve_call(&mut self, call: &Call<'_, 'a>) -> Option<FuncId> {
         match self.find_overload(call) {
-            Ok(func) => {
-                if self.is_deleted(func) {
-                    let message = format!("`{}` cannot be called: it is deleted", call.name);
-                    let declared = self.functions.inst(func).span;
-                    let diagnostic = Diagnostic::error("deleted-function", call.span, message);
-                    self.report(diagnostic.with_note(declared, "declared here"));
-                    return None;
-                }
-                Some(func)
-            }
+            Ok(func) => Some(func),
             Err(problem) => {
                 self.report_no_overload(call, problem);
                 None
             }
         }
-    }
-
-    /// Whether the chosen function is deleted: a full specialisation may stand in for a deleted template.
-    fn is_deleted(&mut self, func: FuncId) -> bool {
-        let super::function::Origin::Decl(decl) = self.functions.inst(func).origin else { return false };
-        if !matches!(self.functions.decl(decl).ast.body, FunctionBody::Delete) {
-            return false;
-        }
-        let special = self.function_specialisation(func, decl);
-        special.is_none_or(|special| matches!(special.ast.body, FunctionBody::Delete))
     }
 
     fn report_no_overload(&mut self, call: &Call<'_, 'a>, problem: NoOverload) {
@@ -159,6 +140,7 @@ impl<'a> Checker<'a> {
     ) -> Vec<(FnDeclId, String)> {
         let mut reasons = Vec::new();
         for &decl in call.decls {
+            self.limits.count_candidate(call.span, &mut self.diagnostics);
             match self.candidate(decl, call) {
                 Ok(candidate) => {
                     if !self.merge_redeclaration(viable, &candidate) {

@@ -21,6 +21,12 @@ impl Scopes<'_> {
         self.first_pack(&names)
     }
 
+    pub(super) fn pack_length_of_path(&self, path: &ast::Path) -> Option<usize> {
+        let mut names = Vec::new();
+        ast_names::in_path(path, &mut Visitor::unexpanded(&mut |name| names.push(name)));
+        self.first_pack(&names)
+    }
+
     fn first_pack(&self, names: &[Name]) -> Option<usize> {
         names.iter().find_map(|&name| self.pack_length(name))
     }

@@ -80,8 +80,12 @@ impl<'a> Checker<'a> {
     pub(super) fn resolve_prefix(&mut self, path: &'a Path, count: usize) -> Result<Target<'a>, Miss> {
         let Some((first, rest)) = path.segments[..count].split_first() else { return Err(Miss::Reported) };
         let key = segment_key(first);
-        let found = if path.global { self.lookup_in_namespace(NsId::GLOBAL, key) } else { self.lookup(key) };
-        let Some(found) = found else {
+        let found = if path.global {
+            self.lookup_in_namespace(NsId::GLOBAL, key).map(|found| (found, None))
+        } else {
+            self.lookup_with_class(key)
+        };
+        let Some((found, class)) = found else {
             let miss = Miss::Unknown { name: key, span: first.span, within: None };
             if rest.is_empty() {
                 return Err(miss);
@@ -89,6 +93,10 @@ impl<'a> Checker<'a> {
             self.report_miss(miss, "namespace or type");
             return Err(Miss::Reported);
         };
+        let found = self.unambiguous(found, first.span)?;
+        if class.is_some_and(|class| !self.check_access(class, key, &found, true, first.span)) {
+            return Err(Miss::Reported);
+        }
         let mut target = self.apply_segment_args(found, first)?;
         target.qualified = path.global;
         for segment in rest {
@@ -116,11 +124,12 @@ impl<'a> Checker<'a> {
         let key = segment_key(segment);
         let ty = match outer.found {
             Found::Namespace(ns) => {
-                return self.lookup_in_namespace(ns, key).ok_or_else(|| Miss::Unknown {
+                let found = self.lookup_in_namespace(ns, key).ok_or_else(|| Miss::Unknown {
                     name: key,
                     span: segment.span,
                     within: Some(format!("namespace `{}`", self.table.prefix(ns).trim_end_matches("::"))),
-                });
+                })?;
+                return self.unambiguous(found, segment.span);
             }
             Found::Error => return Err(Miss::Reported),
             found => match self.type_of_found(&found) {
@@ -133,18 +142,38 @@ impl<'a> Checker<'a> {
                 }
             },
         };
-        self.lookup_in_type(ty, key, segment.span)
+        let found = self.lookup_in_type(ty, key, segment.span)?;
+        // The object of `Base::x` is of a derived class, which has the rights of one.
+        self.accessible(ty, key, found, false, segment.span)
+    }
+
+    /// What a lookup in a type found, unless it may not be used here, which is reported.
+    pub(super) fn accessible(
+        &mut self,
+        ty: QualTy,
+        key: Name,
+        found: Found<'a>,
+        has_object: bool,
+        span: Span,
+    ) -> Result<Found<'a>, Miss> {
+        match self.types.as_record(ty.ty) {
+            Some(class) if !self.check_access(class, key, &found, has_object, span) => Err(Miss::Reported),
+            _ => Ok(found),
+        }
     }
 
     /// Looks a member up in a class or enumeration.
     pub(super) fn lookup_in_type(&mut self, ty: QualTy, key: Name, span: Span) -> Result<Found<'a>, Miss> {
         match *self.types.kind(ty.ty) {
             TyKind::Error => Err(Miss::Reported),
-            TyKind::Record(record) => self.lookup_in_record(record, key).ok_or_else(|| Miss::Unknown {
-                name: key,
-                span,
-                within: Some(format!("`{}`", self.show(ty.unqualified()))),
-            }),
+            TyKind::Record(record) => {
+                let found = self.lookup_in_record(record, key).ok_or_else(|| Miss::Unknown {
+                    name: key,
+                    span,
+                    within: Some(format!("`{}`", self.show(ty.unqualified()))),
+                })?;
+                self.unambiguous(found, span)
+            }
             TyKind::Enum(_) => self.enums.enumerator_by_name(&self.types, ty.ty, key).ok_or_else(|| {
                 Miss::Unknown { name: key, span, within: Some(format!("`{}`", self.show(ty.unqualified()))) }
             }),

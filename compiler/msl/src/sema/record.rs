@@ -16,8 +16,9 @@ use super::checker::{Checker, FnDeclId, TArg};
 use super::init::DefaultInit;
 use super::lookup::ClassTemplate;
 use super::scopes::ScopeId;
-use crate::ast::{self, TemplateParams};
-use crate::hir::{RecordId, Ty};
+use super::special::Deletion;
+use crate::ast::{self, Access, TemplateParams};
+use crate::hir::{FuncId, RecordId, Ty};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -62,8 +63,16 @@ pub(super) struct RecordInst<'a> {
     pub(super) scope: ScopeId,
     pub(super) state: RecordState,
     pub(super) members: FxHashMap<Name, Vec<Member<'a>>>,
+    /// Who may use members that are not public; of functions, those that using-declarations name.
+    pub(super) access: FxHashMap<Name, Access>,
+    /// Friends that are declared, classes and functions.
+    pub(super) befriended: Vec<&'a ast::Item>,
+    /// Whether a data member or base is not public.
+    pub(super) hides_data: bool,
     /// Base classes; an empty one has no field.
     pub(super) bases: Vec<(RecordId, Option<u32>)>,
+    /// Who may convert to the bases.
+    pub(super) base_access: FxHashMap<RecordId, Access>,
     pub(super) constructors: Vec<FnDeclId>,
     /// Of these, the constructors of bases, each with the base.
     pub(super) inherited: Vec<(FnDeclId, RecordId)>,
@@ -71,10 +80,14 @@ pub(super) struct RecordInst<'a> {
     pub(super) introduced: Vec<FnDeclId>,
     /// Whether copying and assigning an object call functions of classes, once it was computed.
     pub(super) copies_by_code: [Option<bool>; 2],
+    /// Why its parts cannot be copied or assigned, for each kind of source, once it was computed.
+    pub(super) parts_deletion: [Option<Option<Deletion>>; 6],
     pub(super) conversions: Vec<FnDeclId>,
     /// Functions that are defined in it as friends; only argument-dependent lookup finds them.
     pub(super) friends: Vec<(Name, FnDeclId)>,
     pub(super) field_inits: Vec<Option<&'a ast::Initialiser>>,
+    /// The default constructor that is declared as defaulted.
+    pub(super) defaulted: Option<FuncId>,
     /// What default initialisation does, once it was asked.
     pub(super) default_init: Option<DefaultInit>,
     pub(super) lambda: Option<&'a ast::Lambda>,

@@ -181,6 +181,16 @@ impl<'a> Scopes<'a> {
         std::iter::successors(Some(self.get(scope)), |scope| scope.parent.map(|parent| self.get(parent)))
     }
 
+    /// The current scope and those around it, innermost first.
+    pub(super) fn around(&self) -> impl Iterator<Item = ScopeId> {
+        std::iter::successors(Some(self.current), |&scope| self.get(scope).parent)
+    }
+
+    /// The classes around the current code, innermost first.
+    pub(super) fn classes_around(&self) -> Vec<RecordId> {
+        self.around().filter_map(|scope| self.record(scope)).collect()
+    }
+
     /// The namespace that encloses a scope.
     pub(super) fn enclosing_namespace(&self, scope: ScopeId) -> NsId {
         let namespace = |scope: &Scope| match scope.kind {
@@ -242,6 +252,16 @@ impl<'a> Scopes<'a> {
             ScopeKind::Block(names) => names.insert(name, decl),
             // Variables of initialisers outside of functions have no names to declare.
             _ => None,
+        }
+    }
+
+    /// Gives a name in the current scope back what it meant before [`Scopes::declare`].
+    pub(super) fn restore(&mut self, name: Name, before: Option<LocalDecl>) {
+        if let ScopeKind::Block(names) = &mut self.scopes[self.current.0 as usize].kind {
+            match before {
+                Some(before) => names.insert(name, before),
+                None => names.remove(&name),
+            };
         }
     }
 

@@ -156,6 +156,26 @@ impl Layer {
         self.below.iter().any(|below| below.items.iter().any(|entry| entry.item.span.file == place.file))
     }
 
+    /// Whether a declaration is of this layer.
+    pub(super) fn is_own(&self, decl: Decl) -> bool {
+        match decl {
+            Decl::Item(id) | Decl::Enumerator(id, _) | Decl::Tag(id) | Decl::Using(id) => {
+                id.0 >= self.first_item
+            }
+            Decl::Namespace(ns) => ns.0 >= self.first_ns,
+        }
+    }
+
+    /// Where a declaration is; nowhere for a namespace, which has several places.
+    pub(super) fn span(&self, decl: Decl) -> Span {
+        match decl {
+            Decl::Item(id) | Decl::Enumerator(id, _) | Decl::Tag(id) | Decl::Using(id) => {
+                self.entry(id).item.span
+            }
+            Decl::Namespace(_) => Span::NONE,
+        }
+    }
+
     /// Whether a declaration is of a class or an enumeration.
     pub(super) fn is_tag(&self, decl: Decl) -> bool {
         match decl {
@@ -225,13 +245,11 @@ impl Layer {
 
     /// The namespaces that directives in this one nominate, and its inline and anonymous namespaces.
     fn directives(&self, ns: NsId) -> Vec<NsId> {
-        let mut all = self.below.as_ref().map_or_else(Vec::new, |below| below.directives(ns));
-        for target in self.members.get(&ns).into_iter().flat_map(|members| &members.directives) {
-            if !all.contains(target) {
-                all.push(*target);
-            }
-        }
-        all
+        let below = self.below.as_ref().map_or_else(Vec::new, |below| below.directives(ns));
+        let own = self.members.get(&ns).into_iter().flat_map(|members| &members.directives);
+        // Each layer has a namespace once.
+        let new: Vec<NsId> = own.copied().filter(|target| !below.contains(target)).collect();
+        [below, new].concat()
     }
 
     /// The namespace a path names, seen from `from`.

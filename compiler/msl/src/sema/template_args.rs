@@ -19,6 +19,8 @@ pub(super) enum ExplicitArg<'a> {
     /// A constant expression, not evaluated yet.
     Value(Expr),
     Template(TemplateId),
+    /// The name of a class in itself, which is a type or the template (C++14 [temp.local]).
+    Injected(QualTy, TemplateId),
     /// A name of functions; the parameter's type picks one.
     Functions(Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
     /// Already known (the rest of a pack, a deduced one).
@@ -104,6 +106,12 @@ impl<'a> Checker<'a> {
                 return ExplicitArg::Error;
             }
         };
+        if let Found::Injected(record) = target.found
+            && let Some(template) = self.records.get(record).template.clone()
+            && let Some(template) = self.templates.id(&Found::ClassTemplate(template))
+        {
+            return ExplicitArg::Injected(QualTy::plain(self.records.get(record).ty), template);
+        }
         if let Some(ty) = self.type_of_found(&target.found) {
             return if ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Type(ty) };
         }
@@ -236,9 +244,10 @@ impl<'a> Checker<'a> {
     ) -> Option<TArg> {
         match (&param.kind, arg) {
             (_, ExplicitArg::Error) => None,
-            (TemplateParamKind::Type(_), ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty))) => {
-                Some(TArg::Type(ty))
-            }
+            (
+                TemplateParamKind::Type(_),
+                ExplicitArg::Type(ty) | ExplicitArg::Injected(ty, _) | ExplicitArg::Known(TArg::Type(ty)),
+            ) => Some(TArg::Type(ty)),
             (TemplateParamKind::Type(_), _) => {
                 let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
                 self.error("type-expected", span, format!("template parameter `{name}` takes a type"));
@@ -246,7 +255,9 @@ impl<'a> Checker<'a> {
             }
             (
                 TemplateParamKind::Template(wanted, _),
-                ExplicitArg::Template(template) | ExplicitArg::Known(TArg::Template(template)),
+                ExplicitArg::Template(template)
+                | ExplicitArg::Injected(_, template)
+                | ExplicitArg::Known(TArg::Template(template)),
             ) if self.templates.fits(wanted, template) => Some(TArg::Template(template)),
             (TemplateParamKind::Template(..), _) => {
                 let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
@@ -348,7 +359,7 @@ impl<'a> Checker<'a> {
             let shown = self.types.display(ty);
             self.error("no-matching-function", span, format!("no function of this name has type `{shown}`"));
         }
-        found.map(TArg::Function)
+        found.filter(|&func| self.check_usable(func, None, span)).map(TArg::Function)
     }
 
     /// `vec<T, N>` and its kin.

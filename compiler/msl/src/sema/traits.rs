@@ -67,8 +67,8 @@ impl<'a> Checker<'a> {
             ("__is_same", &[a, b]) => a == b,
             ("__is_convertible" | "__is_convertible_to", &[from, to]) => {
                 let value = self.stand_in(from, span);
-                to.ty == Ty::VOID
-                    || self.quietly(|s| s.conversion_of(&value, to, true)).ok().flatten().is_some()
+                let made = self.quietly(|s| s.convert(value, to, ""));
+                to.ty == Ty::VOID || made.is_ok_and(|value| !value.ty.ty.is_error())
             }
             ("__is_constructible", &[to, ref from @ ..]) => {
                 let args: Vec<_> =

@@ -91,6 +91,13 @@ impl<'a> Checker<'a> {
             let ty = self.qualify(QualTy::plain(value.ty.ty), variable.ty.quals, variable.span);
             return (!ty.ty.is_error()).then_some((ty, value));
         }
+        let ty = self.written_type(variable, init)?;
+        let value = self.initial_value(ty, init, variable.span);
+        Some((ty, value))
+    }
+
+    /// The type of a variable that its initialiser does not deduce, `[]` completed.
+    fn written_type(&mut self, variable: &'a ast::Variable, init: &'a Initialiser) -> Option<QualTy> {
         let mut ty = self.resolve_type(&variable.ty);
         if ty.ty.is_error() {
             return None;
@@ -100,11 +107,7 @@ impl<'a> Checker<'a> {
         {
             ty = ty.with_ty(self.types.array(elem, count));
         }
-        if !self.complete_type(ty.ty, variable.span) {
-            return None;
-        }
-        let value = self.initial_value(ty, init, variable.span);
-        Some((ty, value))
+        self.complete_type(ty.ty, variable.span).then_some(ty)
     }
 
     fn deduced_variable(

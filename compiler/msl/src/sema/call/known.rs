@@ -6,7 +6,6 @@ use super::Arg;
 use crate::hir::{Expr, ExprKind, FuncId, QualTy};
 use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::expr::after;
-use crate::sema::lookup::Found;
 use crate::sema::overload::Call;
 use crate::sema::template_args::ExplicitArg;
 use anymetal_diagnostics::Span;
@@ -69,6 +68,9 @@ impl<'a> Checker<'a> {
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
+        if !self.check_usable(func, object.as_ref(), span) {
+            return self.poison(span);
+        }
         let mut values = Vec::with_capacity(args.len() + 1);
         let mut unused = None;
         match self.functions.inst(func).this {
@@ -119,8 +121,9 @@ impl<'a> Checker<'a> {
         }
         let key = self.names.call_operator;
         if let Some(record) = self.types.as_record(function.ty.ty)
-            && let Some(Found::Functions(decls)) = self.lookup_in_record(record, key)
+            && let Some(found) = self.member_functions(record, key, span).transpose()
         {
+            let Ok(decls) = found else { return self.poison(span) };
             return self.overloaded_call("operator()", &decls, None, Some(function), args, span);
         }
         if self.types.pointed_function(function.ty.ty).is_some() {

@@ -47,6 +47,7 @@ impl<'a> Checker<'a> {
         if let Some(level) = self.log_method(record, member) {
             return self.log_call(&object, level, args, span);
         }
+        let object = self.as_naming_class(object, member);
         match found {
             Found::Functions(decls) => {
                 let explicit = member
@@ -79,7 +80,9 @@ impl<'a> Checker<'a> {
             if !self.complete_record(record, member.span) {
                 return None;
             }
-            let found = match self.lookup_in_type(ty, key, only.span) {
+            let found = self.lookup_in_type(ty, key, only.span);
+            let found = found.and_then(|found| self.accessible(ty, key, found, true, only.span));
+            let found = match found {
                 Ok(found) => found,
                 Err(miss) => {
                     self.report_member_miss(miss, record);

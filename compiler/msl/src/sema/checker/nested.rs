@@ -23,7 +23,9 @@ impl Checker<'_> {
     /// request.
     pub(in crate::sema) fn once<R>(&mut self, what: Deferred, f: impl FnOnce(&mut Self) -> R) -> R {
         let outer = self.diagnostics.begin_once();
+        let ignores_access = std::mem::replace(&mut self.records.ignores_access, false);
         let result = f(self);
+        self.records.ignores_access = ignores_access;
         self.diagnostics.finish_once(what, outer);
         result
     }

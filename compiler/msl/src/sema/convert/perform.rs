@@ -24,6 +24,9 @@ impl Checker<'_> {
             && expr.ty.space == to.space
             && is_addressable(&self.types, &expr);
         let place = if direct {
+            if !self.check_base_access(expr.ty.ty, to.ty, span) {
+                return self.poison(span);
+            }
             self.upcast_place(expr, to.ty)
         } else {
             let value = self.perform_value(expr, to.ty);
@@ -42,6 +45,11 @@ impl Checker<'_> {
             return place;
         };
         let path = self.base_path(derived, base).unwrap_or_default();
+        if self.records.has_several(derived, base) {
+            let (from, to) = (self.types.record(derived).name.clone(), self.types.record(base).name.clone());
+            let message = format!("`{from}` has the base `{to}` several times");
+            self.error("ambiguous-base", place.span, message);
+        }
         let mut at = derived;
         for field in path {
             let ty = self.types.record(at).fields[field as usize].ty.ty;
@@ -64,6 +72,9 @@ impl Checker<'_> {
 
     pub(super) fn perform_value(&mut self, expr: Expr, to: Ty) -> Expr {
         let span = expr.span;
+        if expr.ty.ty.is_error() {
+            return expr;
+        }
         let from = self.decayed_value(expr.ty).ty;
         if from == to {
             return self.copied(expr);
@@ -99,6 +110,9 @@ impl Checker<'_> {
             (TyKind::Pointer(a), TyKind::Pointer(b)) => {
                 let value = self.values().rvalue(expr);
                 if a.ty != b.ty && self.is_derived(a.ty, b.ty) {
+                    if !self.check_base_access(a.ty, b.ty, span) {
+                        return self.poison(span);
+                    }
                     let place = Expr::place(ExprKind::Deref(Box::new(value)), a, span);
                     let place = self.upcast_place(place, b.ty);
                     return Expr::value(ExprKind::AddressOf(Box::new(place)), to, span);
@@ -110,6 +124,9 @@ impl Checker<'_> {
                 self.values().cast_value(CastKind::PointerToBool, value, to, span)
             }
             (TyKind::Record(_), TyKind::Record(_)) if self.is_derived(from, to) => {
+                if !self.check_base_access(from, to, span) {
+                    return self.poison(span);
+                }
                 let place = if expr.is_place { expr } else { self.materialize(expr) };
                 let place = self.upcast_place(place, to);
                 self.copied(place)

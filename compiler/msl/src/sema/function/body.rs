@@ -75,7 +75,12 @@ impl<'a> Checker<'a> {
             TypeKind::DecltypeAuto => AutoReturn::Decltype,
             _ => AutoReturn::Plain,
         });
-        let function = self.in_scope(definition.scope, |s| s.in_block(|s| s.function_of(id, definition.ast)));
+        let function = self.in_scope(definition.scope, |s| {
+            s.in_block(|s| {
+                s.functions.set_body_scope(s.scopes.current(), id);
+                s.function_of(id, definition.ast)
+            })
+        });
         self.functions.inst_mut(id).hir = Some(Rc::new(function));
     }
 

@@ -1,11 +1,11 @@
 //! The functions of one check: declarations and instances, each made once.
 
 use super::{FnDecl, FnInst};
-use crate::ast::{self, NodeId, TemplateParams};
+use crate::ast::{self, Access, NodeId, TemplateParams};
 use crate::hir::{FuncId, RecordId};
 use crate::sema::checker::{FnDeclId, TArg};
 use crate::sema::init::Synthesised;
-use crate::sema::scopes::ScopeId;
+use crate::sema::scopes::{ScopeId, Scopes};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -17,6 +17,8 @@ pub(in crate::sema) struct Functions<'a> {
     insts: Vec<FnInst<'a>>,
     inst_ids: FxHashMap<(FnDeclId, Rc<[TArg]>), FuncId>,
     synthesised: FxHashMap<Synthesised, FuncId>,
+    /// By the scope of the body.
+    bodies: FxHashMap<ScopeId, FuncId>,
 }
 
 impl<'a> Functions<'a> {
@@ -30,9 +32,23 @@ impl<'a> Functions<'a> {
     ) -> FnDeclId {
         let Self { decls, decl_ids, .. } = self;
         *decl_ids.entry((ast.id, scope)).or_insert_with(|| {
-            decls.push(FnDecl { ast, template, scope, owner, patterns: None });
+            decls.push(FnDecl { ast, template, scope, owner, access: Access::Public, patterns: None });
             FnDeclId(decls.len() as u32 - 1)
         })
+    }
+
+    pub(in crate::sema) fn set_access(&mut self, id: FnDeclId, access: Access) {
+        self.decls[id.0 as usize].access = access;
+    }
+
+    /// Records the scope of a function's body.
+    pub(super) fn set_body_scope(&mut self, scope: ScopeId, func: FuncId) {
+        self.bodies.insert(scope, func);
+    }
+
+    /// The functions whose bodies the current code is in.
+    pub(in crate::sema) fn bodies_around(&self, scopes: &Scopes<'_>) -> Vec<FuncId> {
+        scopes.around().filter_map(|scope| self.bodies.get(&scope).copied()).collect()
     }
 
     pub(in crate::sema) fn decl(&self, id: FnDeclId) -> &FnDecl<'a> {

@@ -7,18 +7,22 @@ use crate::ast::{self, Designator, InitClause};
 use crate::hir::{self, Expr, ExprKind, QualTy, RecordId, StmtKind};
 use crate::sema::call::Arg;
 use crate::sema::checker::Checker;
+use crate::sema::expr::after;
 use crate::sema::lookup::Found;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
-    /// Whether the class has no constructors but defaulted ones.
+    /// Whether the class has no constructors but defaulted and deleted ones, and all its data are public.
     pub(in crate::sema) fn is_aggregate(&self, record: RecordId) -> bool {
-        self.records.get(record).constructors.iter().all(|&id| {
-            let ast = self.functions.decl(id).ast;
-            matches!(ast.body, ast::FunctionBody::Default) && !ast.specifiers.is_explicit
-        })
+        let inst = self.records.get(record);
+        !inst.hides_data
+            && inst.constructors.iter().all(|&id| {
+                let ast = self.functions.decl(id).ast;
+                let has_code = !matches!(ast.body, ast::FunctionBody::Default | ast::FunctionBody::Delete);
+                !has_code && !ast.specifiers.is_explicit
+            })
     }
 
     /// Initialises the members of a class without constructors from the cursor.
@@ -27,25 +31,56 @@ impl<'a> Checker<'a> {
         if self.types.record(record).is_union {
             return self.union_aggregate(record, cursor, span);
         }
+        let slots = self.aggregate_slots(record);
         let mut values: Vec<Option<Expr>> = vec![None; count];
+        let mut effects = Vec::new();
         let mut next = 0;
         while let Some(clause) = cursor.clauses.get(cursor.at) {
             if let Some(Designator::Field(name, at)) = clause.designators.first() {
                 let Some(path) = self.designated_field(record, *name, *at) else { return self.poison(span) };
-                next = path[0] as usize;
+                let field = path[0] as usize;
                 let value = self.designated_value(record, &path, clause, cursor);
-                values[next] = Some(value);
-                next += 1;
+                values[field] = Some(value);
+                let slot = slots.iter().position(|(slot, _)| *slot == Some(field));
+                next = slot.expect("each field has a slot") + 1;
                 continue;
             }
-            if next == count {
-                break;
+            let Some(&(field, ty)) = slots.get(next) else { break };
+            let value = self.element(ty, cursor);
+            match field {
+                Some(field) => values[field] = Some(value),
+                None => effects.push(value),
             }
-            let field = self.types.record(record).fields[next].clone();
-            let ty = self.declared_field_type(&field).unqualified();
-            values[next] = Some(self.element(ty, cursor));
             next += 1;
         }
+        let object = self.aggregate_of(record, values, span);
+        self.after_all(effects, object)
+    }
+
+    /// The elements of an aggregate in their order: bases, then members. An empty base has no field.
+    fn aggregate_slots(&mut self, record: RecordId) -> Vec<(Option<usize>, QualTy)> {
+        let bases = self.records.get(record).bases.clone();
+        let with_fields = bases.iter().filter(|(_, field)| field.is_some()).count();
+        let base = |(base, field): (RecordId, Option<u32>)| {
+            (field.map(|field| field as usize), QualTy::plain(self.records.get(base).ty))
+        };
+        let mut slots: Vec<_> = bases.into_iter().map(base).collect();
+        let fields = self.types.record(record).fields.clone();
+        for (n, field) in fields.iter().enumerate().skip(with_fields) {
+            slots.push((Some(n), self.declared_field_type(field).unqualified()));
+        }
+        slots
+    }
+
+    /// A value after the effects of others; in error if one of them is.
+    fn after_all(&mut self, first: Vec<Expr>, then: Expr) -> Expr {
+        if first.iter().any(|value| value.ty.ty.is_error()) {
+            return self.poison(then.span);
+        }
+        first.into_iter().rev().fold(then, |then, value| after(value, then))
+    }
+
+    fn aggregate_of(&mut self, record: RecordId, mut values: Vec<Option<Expr>>, span: Span) -> Expr {
         let defaults = self.records.get(record).field_inits.clone();
         if values.iter().zip(&defaults).any(|(value, default)| value.is_none() && default.is_some()) {
             return self.aggregate_with_defaults(record, values, span);
@@ -164,11 +199,16 @@ impl<'a> Checker<'a> {
     /// The value of a member that no clause names.
     fn missing_field(&mut self, record: RecordId, index: u32, span: Span) -> Expr {
         let init = self.records.get(record).field_inits.get(index as usize).copied().flatten();
-        let field = self.types.record(record).fields[index as usize].ty;
+        let field = &self.types.record(record).fields[index as usize];
+        let (name, field, is_reference) = (field.name, field.ty, field.is_reference);
         match init {
             Some(init) => {
                 let scope = self.records.get(record).scope;
                 self.in_scope(scope, |s| s.initial_value(field, init, span))
+            }
+            None if is_reference => {
+                self.uninitialised_member(name, span);
+                self.poison(span)
             }
             None => self.value_init(field.ty, span),
         }
@@ -181,18 +221,30 @@ impl<'a> Checker<'a> {
         args: Vec<Arg<'a>>,
         span: Span,
     ) -> Expr {
-        let fields = self.types.record(record).fields.clone();
-        if args.len() > fields.len() || self.types.record(record).is_union {
+        let slots = self.aggregate_slots(record);
+        // Parentheses convert no argument to an empty base, which has no member.
+        let is_base = |(arg, (field, ty)): (&Arg<'a>, &(Option<usize>, QualTy))| {
+            field.is_some() || matches!(arg, Arg::Expr(value) if value.ty.ty == ty.ty)
+        };
+        let fits = args.len() <= slots.len() && args.iter().zip(&slots).all(is_base);
+        if !fits || self.types.record(record).is_union {
             let name = self.types.record(record).name.clone();
             let types: Vec<String> = args.iter().map(|arg| self.show_call_arg(arg)).collect();
             let message = format!("`{name}` has no constructor that takes ({})", types.join(", "));
             self.error("no-matching-function", span, message);
             return self.poison(span);
         }
-        let fields: Vec<QualTy> =
-            fields.iter().map(|field| self.declared_field_type(field).unqualified()).collect();
-        let mut args = args.into_iter();
-        self.struct_of(record, span, |s, n| args.next().map(|arg| s.convert_arg(arg, fields[n])))
+        let mut values = vec![None; self.types.record(record).fields.len()];
+        let mut effects = Vec::new();
+        for (arg, (field, ty)) in args.into_iter().zip(slots) {
+            let value = self.convert_arg(arg, ty);
+            match field {
+                Some(field) => values[field] = Some(value),
+                None => effects.push(value),
+            }
+        }
+        let object = self.struct_of(record, span, |_, n| values[n].take());
+        self.after_all(effects, object)
     }
 
     pub(super) fn declared_field_type(&mut self, field: &hir::FieldInfo) -> QualTy {

@@ -12,11 +12,12 @@ use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
 use crate::sema::lookup::Found;
 use crate::sema::spelling;
+use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
-/// A member initialiser and the path to its member.
-type FieldInit<'a> = (&'a ast::MemInit, Rc<[u32]>);
+/// A member initialiser, of a pack with the element's number, and the path to its member.
+type FieldInit<'a> = (&'a ast::MemInit, Option<usize>, Rc<[u32]>);
 
 impl<'a> Checker<'a> {
     /// Initialises one member as its declaration says.
@@ -29,17 +30,27 @@ impl<'a> Checker<'a> {
                 let scope = self.records.get(record).scope;
                 self.in_scope(scope, |s| s.initial_value(ty, init, span))
             }
+            None if field.is_reference => return self.uninitialised_member(field.name, span),
             None => match self.default_init(field.ty.ty, span) {
                 DefaultInit::Constructor(func) => self.default_constructed(field.ty.ty, func, span),
-                DefaultInit::Trivial => return,
-                DefaultInit::Impossible => {
-                    let message = format!("member `{}` has no default constructor", field.name);
-                    self.error("no-default-constructor", span, message);
+                DefaultInit::Trivial => {
+                    if field.ty.is_const && !self.may_be_const_without_value(field.ty.ty) {
+                        self.uninitialised_member(field.name, span);
+                    }
                     return;
+                }
+                init @ (DefaultInit::Impossible | DefaultInit::Deleted(_)) => {
+                    return self.report_no_default(field.ty.ty, init, span);
                 }
             },
         };
         self.store_field(record, index, value, stmts, span);
+    }
+
+    /// Reports a const or reference member without a value.
+    pub(super) fn uninitialised_member(&mut self, name: Name, span: Span) {
+        let message = format!("member `{name}` is const or a reference, and has no initialiser");
+        self.error("uninitialised-member", span, message);
     }
 
     pub(super) fn store_field(
@@ -78,10 +89,12 @@ impl<'a> Checker<'a> {
         }
         self.clear_bit_fields(record, stmts, function.span);
         let mut by_field: Vec<Vec<FieldInit<'a>>> = vec![Vec::new(); self.types.record(record).fields.len()];
-        for init in &function.mem_inits {
-            match self.member_of_init(init, record) {
-                Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, path)),
-                _ => {}
+        for (init, element) in self.expanded_inits(&function.mem_inits) {
+            let member = self.with_element(element, |s| s.member_of_init(init, record));
+            match member {
+                Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, element, path)),
+                Some(_) => self.with_element(element, |s| s.empty_base_init(init, stmts)),
+                None => {}
             }
         }
         for (index, inits) in by_field.into_iter().enumerate() {
@@ -89,9 +102,32 @@ impl<'a> Checker<'a> {
             if inits.is_empty() && !self.types.record(record).is_union {
                 self.default_field(record, index, stmts, function.span);
             }
-            for (init, path) in inits {
-                self.member_init(record, init, &path, stmts);
+            for (init, element, path) in inits {
+                self.with_element(element, |s| s.member_init(record, init, &path, stmts));
             }
+        }
+    }
+
+    /// The initialisers, those of packs once for each element.
+    fn expanded_inits(&mut self, inits: &'a [ast::MemInit]) -> Vec<(&'a ast::MemInit, Option<usize>)> {
+        let mut expanded = Vec::with_capacity(inits.len());
+        for init in inits {
+            if !init.is_pack {
+                expanded.push((init, None));
+                continue;
+            }
+            match self.scopes.pack_length_of_path(&init.name) {
+                Some(length) => expanded.extend((0..length).map(|n| (init, Some(n)))),
+                None => self.error("not-a-pack", init.span, "`...` needs a parameter pack before it"),
+            }
+        }
+        expanded
+    }
+
+    fn with_element<R>(&mut self, element: Option<usize>, f: impl FnOnce(&mut Self) -> R) -> R {
+        match element {
+            Some(n) => self.with_pack_index(n, f),
+            None => f(self),
         }
     }
 
@@ -144,6 +180,15 @@ impl<'a> Checker<'a> {
         let value = self.mem_init_value(init, declared, span);
         if !value.ty.ty.is_error() {
             stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
+        }
+    }
+
+    /// An empty base has no member to store its value in, but its constructor runs.
+    fn empty_base_init(&mut self, init: &'a ast::MemInit, stmts: &mut Vec<Stmt>) {
+        let Some(base) = self.resolve_type_path(&init.name) else { return };
+        let value = self.mem_init_value(init, base.unqualified(), init.span);
+        if !value.ty.ty.is_error() {
+            stmts.push(Stmt { kind: StmtKind::Expr(value), span: init.span });
         }
     }
 

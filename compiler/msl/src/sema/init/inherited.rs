@@ -4,7 +4,6 @@
 //! calls of them by calls of constructors synthesised for the class.
 
 use super::synthesised::{Synthesised, assigned};
-use crate::ast;
 use crate::hir::{Expr, ExprKind, FuncId, RecordId, Stmt, StmtKind, Ty};
 use crate::sema::checker::{Checker, FnDeclId};
 use anymetal_diagnostics::Span;
@@ -22,7 +21,7 @@ impl<'a> Checker<'a> {
         };
         for decl in self.records.get(base).constructors.clone() {
             // Default, copy and move constructors are the class's own.
-            if !self.functions.decl(decl).ast.params.is_empty() && !self.copies_objects_of(decl, base) {
+            if !self.is_special_constructor(decl, base) {
                 let inst = self.records.get_mut(record);
                 inst.constructors.push(decl);
                 inst.inherited.push((decl, base));
@@ -37,28 +36,20 @@ impl<'a> Checker<'a> {
         inst.constructors.iter().filter(is_own).copied().collect()
     }
 
-    /// Whether a constructor or assignment operator that is no template and not defaulted takes objects of
-    /// the class.
-    pub(in crate::sema) fn copies_objects_of(&mut self, decl: FnDeclId, record: RecordId) -> bool {
-        let data = self.functions.decl(decl);
-        let ast = data.ast;
-        let takes_one = ast.params.iter().skip(1).all(|param| param.default.is_some());
-        let has_code = matches!(ast.body, ast::FunctionBody::Block(_) | ast::FunctionBody::None);
-        if data.template.is_some() || ast.params.is_empty() || !takes_one || !has_code {
-            return false;
-        }
-        let function = self.quietly(|s| s.instantiate_function(decl, [].into(), Span::NONE));
-        let Some(function) = function.ok().flatten() else { return false };
-        let param = self.functions.inst(function).params[0];
-        let param = self.types.referent(param.ty).unwrap_or(param);
-        self.types.as_record(param.ty) == Some(record)
-    }
-
     /// An object of a class, made by one of its constructors.
     pub(in crate::sema) fn constructed(&mut self, func: FuncId, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
+        if !self.check_usable(func, None, span) {
+            return self.poison(span);
+        }
         let own = self.functions.inst(func).this.is_none_or(|this| this.ty == ty);
         let func = match self.types.as_record(ty).filter(|_| !own) {
-            Some(record) => self.synthesise(Synthesised::Inherited(record, func), span),
+            Some(record) => {
+                if let Some(deletion) = self.default_deletion(record) {
+                    self.report_deletion("inherited constructor", ty, deletion, span);
+                    return self.poison(span);
+                }
+                self.synthesise(Synthesised::Inherited(record, func), span)
+            }
             None => func,
         };
         Expr::value(ExprKind::Construct(func, args), ty, span)

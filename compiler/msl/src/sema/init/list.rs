@@ -90,10 +90,13 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         }
         let ty = self.records.get(record).ty;
-        if clauses.is_empty() {
+        let is_aggregate = self.is_aggregate(record);
+        if clauses.is_empty()
+            && !(is_aggregate && matches!(self.default_init(ty, span), DefaultInit::Deleted(_)))
+        {
             return self.value_init(ty, span);
         }
-        if !self.is_aggregate(record) {
+        if !is_aggregate {
             return self.construct_by_list(record, clauses, span);
         }
         if let [only] = clauses
@@ -190,6 +193,8 @@ impl<'a> Checker<'a> {
             }
             let value = self.element(QualTy::plain(elem), cursor);
             if value.ty.ty.is_error() {
+                // The rest is not in excess.
+                cursor.at = cursor.clauses.len();
                 return value;
             }
             values.push(value);

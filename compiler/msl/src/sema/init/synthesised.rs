@@ -7,6 +7,7 @@ use crate::hir::{self, Expr, ExprKind, FuncId, LocalId, QualTy, RecordId, Stmt, 
 use crate::sema::checker::Checker;
 use crate::sema::fn_context::FnContext;
 use crate::sema::function::{BodyState, FnInst, Origin};
+use crate::sema::special::Source;
 use crate::token::{FpPragmas, Name};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
@@ -242,6 +243,9 @@ impl<'a> Checker<'a> {
 
     /// The copy of a whole array.
     pub(in crate::sema) fn copied_array(&mut self, array: Expr) -> Expr {
+        if array.is_place && !self.check_copying(Memberwise::Construct, &array) {
+            return self.poison(array.span);
+        }
         if array.is_place && self.copies_by_code(Memberwise::Construct, array.ty.ty) {
             return self.copied_parts(array);
         }
@@ -279,7 +283,11 @@ impl<'a> Checker<'a> {
     fn parts_function(&mut self, how: Memberwise, to: QualTy, place: Expr) -> (FuncId, Expr) {
         let span = place.span;
         let is_move = self.functions.is_rvalue(&self.types, &place) && !place.ty.is_const;
-        let from = QualTy { is_const: !is_move, ..place.ty };
+        let takes_mutable = match self.types.as_record(place.ty.ty) {
+            Some(record) => self.copy_source(how, record) == Source::Mutable,
+            None => !place.ty.is_const,
+        };
+        let from = QualTy { is_const: !is_move && !takes_mutable, ..place.ty };
         let func = self.synthesise(Synthesised::Parts { how, to, from, is_move }, span);
         let pointer = self.types.pointer(from);
         (func, Expr::value(ExprKind::AddressOf(Box::new(place)), pointer, span))
@@ -287,7 +295,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Stores the first value of a place, which may be const.
-pub(super) fn assigned(place: Expr, value: Expr, span: Span) -> Expr {
+pub(in crate::sema) fn assigned(place: Expr, value: Expr, span: Span) -> Expr {
     let ty = place.ty;
     Expr::place(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span)
 }

@@ -43,8 +43,11 @@ impl<'a> Checker<'a> {
         {
             if name == self.names.assign_operator {
                 members = self.assignment_operators(record);
-            } else if let Some(Found::Functions(decls)) = self.lookup_in_record(record, name) {
-                members.extend(decls.iter().copied());
+            } else {
+                match self.member_functions(record, name, span) {
+                    Ok(decls) => members.extend(decls.iter().flat_map(|decls| decls.iter().copied())),
+                    Err(_) => return Some(self.poison(span)),
+                }
             }
         }
         let args: Vec<Arg<'a>> = operands.iter().cloned().map(Arg::Expr).collect();

@@ -66,7 +66,10 @@ impl<'a> Checker<'a> {
             }
         }
         // C++ has no preference: the one with fewer temporaries and qualifiers.
-        let orders: Vec<Ordering> = pairs.iter().map(compared).collect();
+        let is_other_function =
+            |&(n, m): &(usize, usize)| a.conversions[n].through != b.conversions[m].through;
+        let comparable = pairs.iter().filter(|pair| !is_other_function(pair));
+        let orders: Vec<Ordering> = comparable.map(compared).collect();
         orders.iter().any(|order| order.is_lt()) && orders.iter().all(|order| order.is_le())
     }
 
@@ -114,7 +117,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Partial ordering of function templates by the parameters the call uses.
-    pub(super) fn is_more_specialised(&mut self, a: FnDeclId, b: FnDeclId, used: usize) -> bool {
+    pub(in crate::sema) fn is_more_specialised(&mut self, a: FnDeclId, b: FnDeclId, used: usize) -> bool {
         let (pa, pb) = (self.patterns_of(a), self.patterns_of(b));
         let pack_a = self.has_pack(a);
         let pack_b = self.has_pack(b);

@@ -4,7 +4,7 @@
 
 use super::lookup::names_constructors;
 use super::{Member, RecordState};
-use crate::ast::{self, ItemKind, TypeKind};
+use crate::ast::{self, Access, ItemKind, TypeKind};
 use crate::hir::{BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Deferred;
@@ -76,15 +76,15 @@ impl<'a> Checker<'a> {
         let function = std::mem::replace(&mut self.function, outside);
         self.in_scope(scope, |s| {
             for base in &ast.bases {
-                ok &= s.complete_base(id, base, &mut members.fields);
+                ok &= s.complete_bases(id, base, &mut members.fields);
             }
             aligns.resize(members.fields.len(), FieldAlign::default());
             for item in items {
                 if let ItemKind::UsingDeclaration(using) = &item.kind {
-                    s.complete_using(id, &using.path);
+                    s.complete_usings(id, using);
                 }
                 if let ItemKind::Field(field) = &item.kind {
-                    ok &= s.complete_field(id, field, &mut members);
+                    ok &= s.complete_field(id, field, item.access, &mut members);
                     let align = s.declared_align(&field.align);
                     aligns.resize(
                         members.fields.len(),
@@ -117,7 +117,28 @@ impl<'a> Checker<'a> {
         ok
     }
 
-    fn complete_base(&mut self, id: RecordId, base: &'a ast::Type, fields: &mut Vec<FieldInfo>) -> bool {
+    /// A base, or those of a pack.
+    fn complete_bases(&mut self, id: RecordId, base: &'a ast::Base, fields: &mut Vec<FieldInfo>) -> bool {
+        if !base.is_pack {
+            return self.complete_base(id, &base.ty, base.access, fields);
+        }
+        let Some(length) = self.scopes.pack_length_of_type(&base.ty) else {
+            self.error("not-a-pack", base.ty.span, "`...` needs a parameter pack before it");
+            return false;
+        };
+        (0..length).all(|n| {
+            !self.diagnostics.gave_up()
+                && self.with_pack_index(n, |s| s.complete_base(id, &base.ty, base.access, fields))
+        })
+    }
+
+    fn complete_base(
+        &mut self,
+        id: RecordId,
+        base: &'a ast::Type,
+        access: Access,
+        fields: &mut Vec<FieldInfo>,
+    ) -> bool {
         let ty = self.resolve_type(base);
         let Some(base_id) = self.types.as_record(ty.ty) else {
             if !ty.ty.is_error() {
@@ -127,6 +148,11 @@ impl<'a> Checker<'a> {
             return false;
         };
         if !self.complete_record(base_id, base.span) {
+            return false;
+        }
+        if self.records.get(id).bases.iter().any(|(known, _)| *known == base_id) {
+            let message = format!("`{}` is a direct base twice", self.types.record(base_id).name);
+            self.error("bad-base", base.span, message);
             return false;
         }
         let is_empty = self.types.record(base_id).fields.is_empty();
@@ -142,8 +168,26 @@ impl<'a> Checker<'a> {
             });
             self.records.get_mut(id).field_inits.push(None);
         }
-        self.records.get_mut(id).bases.push((base_id, field));
+        let inst = self.records.get_mut(id);
+        inst.bases.push((base_id, field));
+        inst.base_access.insert(base_id, access);
+        inst.hides_data |= access != Access::Public;
         true
+    }
+
+    fn complete_usings(&mut self, id: RecordId, using: &'a ast::UsingDeclaration) {
+        if !using.is_pack {
+            return self.complete_using(id, &using.path);
+        }
+        let Some(length) = self.scopes.pack_length_of_path(&using.path) else {
+            return self.error("not-a-pack", using.path.span, "`...` needs a parameter pack before it");
+        };
+        for n in 0..length {
+            if self.diagnostics.gave_up() {
+                return;
+            }
+            self.with_pack_index(n, |s| s.complete_using(id, &using.path));
+        }
     }
 
     /// Checks what a using-declaration names, and adds the constructors that it inherits.
@@ -165,7 +209,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn complete_field(&mut self, id: RecordId, field: &'a ast::Field, members: &mut Members) -> bool {
+    fn complete_field(
+        &mut self,
+        id: RecordId,
+        field: &'a ast::Field,
+        access: Access,
+        members: &mut Members,
+    ) -> bool {
         let mut ty = self.resolve_type(&field.ty);
         if ty.ty.is_error() {
             return false;
@@ -192,7 +242,8 @@ impl<'a> Checker<'a> {
             }
             bits = Some(BitField { shift: 0, width, bytes: 0 });
         }
-        self.declare_field(id, field, members.fields.len() as u32, ty.ty);
+        self.records.get_mut(id).hides_data |= access != Access::Public;
+        self.declare_field(id, (field, access), members.fields.len() as u32, ty.ty);
         let Some(argument_id) = self.argument_id(field) else { return false };
         let name = field.name.unwrap_or(Name::EMPTY);
         members.fields.push(FieldInfo { name, ty, offset: 0, is_reference, bits, id: argument_id });
@@ -235,7 +286,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Enters the name of a data member, or the names of an anonymous one's members.
-    fn declare_field(&mut self, id: RecordId, field: &ast::Field, index: u32, ty: Ty) {
+    fn declare_field(&mut self, id: RecordId, (field, access): (&ast::Field, Access), index: u32, ty: Ty) {
         match (field.name, &field.ty.kind) {
             (Some(name), _) => {
                 let is_known =
@@ -243,22 +294,22 @@ impl<'a> Checker<'a> {
                 if is_known {
                     self.error("redefinition", field.span, format!("member `{name}` is declared twice"));
                 }
-                self.records.add_member(id, name, Member::Field([index].into()));
+                self.records.add_member(id, name, Member::Field([index].into()), access);
             }
-            (None, TypeKind::Record(_)) => self.lift_anonymous(id, index, ty),
+            (None, TypeKind::Record(_)) => self.lift_anonymous(id, (index, access), ty),
             (None, _) => {}
         }
     }
 
     /// Makes the members of an anonymous struct or union members of the record around it.
-    fn lift_anonymous(&mut self, id: RecordId, index: u32, ty: Ty) {
+    fn lift_anonymous(&mut self, id: RecordId, (index, access): (u32, Access), ty: Ty) {
         let Some(inner) = self.types.as_record(ty) else { return };
         for name in self.records.get(inner).member_names() {
             let members = self.records.get(inner).members[&name].clone();
             for member in members {
                 if let Member::Field(path) = member {
                     let path: Vec<u32> = std::iter::once(index).chain(path.iter().copied()).collect();
-                    self.records.add_member(id, name, Member::Field(path.into()));
+                    self.records.add_member(id, name, Member::Field(path.into()), access);
                 }
             }
         }

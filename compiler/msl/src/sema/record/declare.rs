@@ -38,11 +38,12 @@ impl<'a> Checker<'a> {
     }
 
     fn declare_member(&mut self, id: RecordId, scope: ScopeId, item: &'a ast::Item) {
-        let template = item.template.as_ref();
+        let (template, access) = (item.template.as_ref(), item.access);
         match &item.kind {
             ItemKind::Function(function) => {
                 let Some(key) = function_key(&function.name) else { return };
                 if function.specifiers.is_friend {
+                    self.records.get_mut(id).befriended.push(item);
                     // A friend that is only declared here is found where it is defined.
                     if !matches!(function.body, FunctionBody::None) {
                         let decl = self.functions.declare(function, template, scope, None);
@@ -55,38 +56,45 @@ impl<'a> Checker<'a> {
                     return;
                 }
                 let decl = self.functions.declare(function, template, scope, Some(id));
+                self.functions.set_access(decl, access);
                 match &function.name {
                     FunctionName::Constructor(_) => self.records.get_mut(id).constructors.push(decl),
                     FunctionName::Operator(OperatorName::Conversion(_)) => {
                         self.records.get_mut(id).conversions.push(decl);
-                        self.records.add_member(id, key, Member::Method(decl));
+                        self.records.add_member(id, key, Member::Method(decl), access);
                     }
-                    _ => self.records.add_member(id, key, Member::Method(decl)),
+                    _ => self.records.add_member(id, key, Member::Method(decl), access),
                 }
             }
             ItemKind::Variable(variable)
                 if variable.declarator.scope.is_none() && variable.declarator.specialisation.is_none() =>
             {
-                self.records.add_member(id, variable.declarator.name, Member::Variable(variable, template));
+                self.records.add_member(
+                    id,
+                    variable.declarator.name,
+                    Member::Variable(variable, template),
+                    access,
+                );
             }
             ItemKind::Alias(alias) => {
-                self.records.add_member(id, alias.name, Member::Alias(alias, template));
-                self.records.declare_tag(id, &alias.ty, Some(alias.name));
+                self.records.add_member(id, alias.name, Member::Alias(alias, template), access);
+                self.records.declare_tag(id, &alias.ty, Some(alias.name), access);
             }
             ItemKind::Record(record) => {
                 if let Some(name) = record.name
                     && record.specialisation.is_none()
                 {
-                    self.records.add_member(id, name, Member::Record(record, template));
+                    self.records.add_member(id, name, Member::Record(record, template), access);
                 }
             }
-            ItemKind::Enum(enumeration) => self.records.declare_enum(id, enumeration),
-            ItemKind::Field(field) => self.records.declare_tag(id, &field.ty, None),
+            ItemKind::Enum(enumeration) => self.records.declare_enum(id, enumeration, access),
+            ItemKind::Field(field) => self.records.declare_tag(id, &field.ty, None, access),
             ItemKind::UsingDeclaration(using) if !names_constructors(&using.path) => {
                 if let Some(last) = using.path.segments.last() {
-                    self.records.add_member(id, segment_key(last), Member::Using(using));
+                    self.records.add_member(id, segment_key(last), Member::Using(using), access);
                 }
             }
+            ItemKind::Friend(_) => self.records.get_mut(id).befriended.push(item),
             _ => {}
         }
     }

@@ -16,11 +16,11 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.lookup_in_class(id, name) {
             return Some(found);
         }
-        self.records.bases_of(id).into_iter().find_map(|base| self.lookup_in_class(base, name))
+        self.lookup_in_bases(id, name)
     }
 
     /// Looks a name up in a class alone.
-    fn lookup_in_class(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
+    pub(in crate::sema) fn lookup_in_class(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
         self.declare_members(id);
         if let Some(found) = self.own_member(id, name) {
             return Some(found);
@@ -84,9 +84,9 @@ impl<'a> Checker<'a> {
         }
         let cycles = self.records.usings.enter(using.id);
         let scope = self.records.get(id).scope;
-        let target = self.quietly(|s| s.in_scope(scope, |s| s.resolve_path(&using.path)));
+        let found = self.in_scope(scope, |s| s.used_by(using));
         let is_whole = self.records.usings.leave(cycles);
-        let found = target.ok()?.ok()?.found;
+        let found = found?;
         if let Found::Functions(decls) = &found {
             let introduced = &mut self.records.get_mut(id).introduced;
             introduced.extend(decls.iter().filter(|decl| !introduced.contains(decl)).collect::<Vec<_>>());
@@ -96,6 +96,25 @@ impl<'a> Checker<'a> {
             }
         }
         Some(found)
+    }
+
+    /// What a using-declaration names: of a pack, the functions of all elements.
+    fn used_by(&mut self, using: &'a ast::UsingDeclaration) -> Option<Found<'a>> {
+        let resolve = |s: &mut Self| s.quietly(|s| s.resolve_path(&using.path)).ok()?.ok();
+        if !using.is_pack {
+            return Some(resolve(self)?.found);
+        }
+        let mut all: Vec<FnDeclId> = Vec::new();
+        let mut other = None;
+        for n in 0..self.scopes.pack_length_of_path(&using.path)? {
+            match self.with_pack_index(n, resolve)?.found {
+                Found::Functions(decls) => {
+                    all.extend(decls.iter().filter(|decl| !all.contains(decl)).collect::<Vec<_>>())
+                }
+                found => other = Some(found),
+            }
+        }
+        if all.is_empty() { other } else { Some(Found::Functions(all.into())) }
     }
 
     /// The assignment operators that a class declares or takes over: those of bases are hidden.

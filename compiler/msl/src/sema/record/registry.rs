@@ -3,7 +3,7 @@
 use super::lookup::names_constructors;
 use super::usings::Usings;
 use super::{Member, RecordInst, RecordState};
-use crate::ast::{self, ItemKind, NodeId};
+use crate::ast::{self, Access, ItemKind, NodeId};
 use crate::hir::{RecordId, RecordInfo, TyKind, Types};
 use crate::sema::checker::TArg;
 use crate::sema::lookup::ClassTemplate;
@@ -36,6 +36,8 @@ pub(in crate::sema) struct Records<'a> {
     /// The specialisations of each class template, by its identity.
     pub(in crate::sema) specialisations: FxHashMap<(NodeId, ScopeId), Rc<[ClassSpecialisation<'a>]>>,
     pub(super) usings: Usings,
+    /// Whether names are resolved without access control.
+    pub(in crate::sema) ignores_access: bool,
 }
 
 impl<'a> Records<'a> {
@@ -80,14 +82,20 @@ impl<'a> Records<'a> {
             scope,
             state: RecordState::Named,
             members: FxHashMap::default(),
+            access: FxHashMap::default(),
+            befriended: Vec::new(),
+            hides_data: false,
             bases: Vec::new(),
+            base_access: FxHashMap::default(),
             constructors: Vec::new(),
             inherited: Vec::new(),
             introduced: Vec::new(),
             copies_by_code: [None; 2],
+            parts_deletion: [None; 6],
             conversions: Vec::new(),
             friends: Vec::new(),
             field_inits: Vec::new(),
+            defaulted: None,
             default_init: None,
             lambda: None,
         });
@@ -151,32 +159,61 @@ impl<'a> Records<'a> {
         false
     }
 
-    pub(super) fn add_member(&mut self, id: RecordId, name: Name, member: Member<'a>) {
+    /// Whether a class has several base subobjects of that class.
+    pub(in crate::sema) fn has_several(&self, derived: RecordId, base: RecordId) -> bool {
+        self.count_bases(derived, base, &mut FxHashMap::default()) > 1
+    }
+
+    fn count_bases(&self, derived: RecordId, base: RecordId, known: &mut FxHashMap<RecordId, u32>) -> u32 {
+        if derived == base {
+            return 1;
+        }
+        if let Some(&count) = known.get(&derived) {
+            return count;
+        }
+        let bases = &self.get(derived).bases;
+        let count = bases
+            .iter()
+            .fold(0_u32, |sum, &(next, _)| sum.saturating_add(self.count_bases(next, base, known)));
+        known.insert(derived, count);
+        count
+    }
+
+    pub(super) fn add_member(&mut self, id: RecordId, name: Name, member: Member<'a>, access: Access) {
+        if access != Access::Public {
+            self.get_mut(id).access.insert(name, access);
+        }
         self.get_mut(id).members.entry(name).or_default().push(member);
     }
 
-    pub(super) fn declare_enum(&mut self, id: RecordId, enumeration: &'a ast::Enum) {
+    pub(super) fn declare_enum(&mut self, id: RecordId, enumeration: &'a ast::Enum, access: Access) {
         if let Some(name) = enumeration.name {
-            self.add_member(id, name, Member::Enum(enumeration));
+            self.add_member(id, name, Member::Enum(enumeration), access);
         }
         if enumeration.is_scoped {
             return;
         }
         for (n, enumerator) in enumeration.enumerators.iter().flatten().enumerate() {
-            self.add_member(id, enumerator.name, Member::Enumerator(enumeration, n as u32));
+            self.add_member(id, enumerator.name, Member::Enumerator(enumeration, n as u32), access);
         }
     }
 
-    pub(super) fn declare_tag(&mut self, id: RecordId, ty: &'a ast::Type, alias: Option<Name>) {
+    pub(super) fn declare_tag(
+        &mut self,
+        id: RecordId,
+        ty: &'a ast::Type,
+        alias: Option<Name>,
+        access: Access,
+    ) {
         match tag_of(ty) {
             Some(Tag::Record(record)) => {
                 if let Some(name) = record.name
                     && Some(name) != alias
                 {
-                    self.add_member(id, name, Member::Record(record, None));
+                    self.add_member(id, name, Member::Record(record, None), access);
                 }
             }
-            Some(Tag::Enum(enumeration)) => self.declare_enum(id, enumeration),
+            Some(Tag::Enum(enumeration)) => self.declare_enum(id, enumeration, access),
             None => {}
         }
     }

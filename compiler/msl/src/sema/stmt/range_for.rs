@@ -6,7 +6,6 @@ use crate::sema::call::Arg;
 use crate::sema::checker::{Checker, LocalDecl};
 use crate::sema::expr::scalar_const;
 use crate::sema::function::mentions_auto;
-use crate::sema::lookup::Found;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -104,7 +103,7 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return None;
         }
-        if let Some(Found::Functions(decls)) = self.lookup_in_record(record, key) {
+        if let Ok(Some(decls)) = self.member_functions(record, key, span) {
             return Some(self.overloaded_call(name, &decls, None, Some(range.clone()), Vec::new(), span));
         }
         let args = vec![Arg::Expr(range.clone())];

@@ -65,6 +65,8 @@ impl<'a> Checker<'a> {
                     // A parameter is moved, or copied if its class moves no objects.
                     let moves = self.copies_by_code(Memberwise::Construct, ty.ty);
                     if moves { self.values().as_xvalue(value) } else { value }
+                } else if !self.check_returned_copy(&value) {
+                    return None;
                 } else {
                     // Clang makes the variable where the result is wanted, without a copy.
                     self.values().rvalue(value)
@@ -74,6 +76,12 @@ impl<'a> Checker<'a> {
         };
         let result = self.convert(value, ty, "for the function's result");
         (!result.ty.ty.is_error()).then_some(result)
+    }
+
+    /// C++ wants a constructor that moves or copies the variable even where neither is done.
+    fn check_returned_copy(&mut self, variable: &Expr) -> bool {
+        let moved = self.values().as_xvalue(variable.clone());
+        self.check_copying(Memberwise::Construct, &moved)
     }
 
     fn deduced_return(&mut self, value: &'a ast::Expr) -> Option<Expr> {

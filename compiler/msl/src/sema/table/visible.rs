@@ -6,6 +6,7 @@
 
 use super::{Decl, Layer, NsId};
 use crate::token::Name;
+use rustc_hash::FxHashSet;
 
 /// A namespace that encloses the place of a lookup, with those whose declarations appear in it.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ impl Layer {
         for at in 0..levels.len() {
             let mut reached = self.directives(levels[at].ns);
             reached.extend(nominated.iter().filter(|_| at == 0));
+            // Namespaces that all nominate one another have as many directives as pairs.
+            let mut seen: FxHashSet<NsId> = reached.iter().copied().collect();
             let mut next = 0;
             while next < reached.len() {
                 let target = reached[next];
@@ -49,7 +52,7 @@ impl Layer {
                     level.shown.push(target);
                 }
                 for further in self.directives(target) {
-                    if !reached.contains(&further) {
+                    if seen.insert(further) {
                         reached.push(further);
                     }
                 }
@@ -71,6 +74,7 @@ impl Layer {
     pub(in crate::sema) fn qualified_decls(&self, ns: NsId, name: Name) -> Vec<(Decl, NsId)> {
         let mut decls = Vec::new();
         let mut visited = vec![ns];
+        let mut seen: FxHashSet<NsId> = visited.iter().copied().collect();
         let mut next = 0;
         while next < visited.len() {
             let at = visited[next];
@@ -81,7 +85,7 @@ impl Layer {
                 continue;
             }
             for target in self.inline_set(at).into_iter().flat_map(|ns| self.directives(ns)) {
-                if !visited.contains(&target) {
+                if seen.insert(target) {
                     visited.push(target);
                 }
             }

@@ -79,3 +79,16 @@ fn a_lookup_stops_at_each_scope_that_may_know_the_name() {
     assert_eq!(scopes.pack_length(x), None);
     assert_eq!((scopes.record(class), scopes.record(block)), (Some(RecordId(7)), None));
 }
+
+#[test]
+fn overload_resolution_tries_a_bounded_number_of_functions() {
+    let (mut limits, mut diagnostics) = (Limits::default(), Diagnostics::default());
+    for _ in 0..2_000_000 {
+        limits.count_candidate(Span::NONE, &mut diagnostics);
+    }
+    assert!(!diagnostics.gave_up());
+    limits.count_candidate(Span::NONE, &mut diagnostics);
+    assert!(diagnostics.gave_up());
+    let ids: Vec<&str> = diagnostics.take().into_diagnostics().iter().map(|found| found.id).collect();
+    assert_eq!(ids, ["overload-limit"]);
+}

@@ -5,7 +5,7 @@
 use crate::ast::{self, TypeKind};
 use crate::hir::{self, Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
 use crate::sema::checker::{Checker, LocalDecl};
-use crate::sema::init::DefaultInit;
+use crate::sema::init::{DefaultInit, assigned};
 use crate::sema::lookup::VarDecl;
 use crate::sema::values::has_bit_fields;
 use crate::sema::{evaluate, function, walk};
@@ -29,17 +29,74 @@ impl<'a> Checker<'a> {
             return;
         }
         let known = match &variable.init {
-            Some(init) => self.initialised(variable, init).map(|(ty, value)| (ty, Some(value))),
+            Some(init) if self.has_deduced_type(variable) => {
+                self.deduced_local(variable, init).map(|(ty, value)| (ty, Some(value)))
+            }
+            Some(init) => match self.written_type(variable, init) {
+                Some(ty) if ty.space != Space::Threadgroup => {
+                    return self.initialised_local(variable, ty, init, stmts);
+                }
+                ty => ty.map(|ty| (ty, Some(self.initial_value(ty, init, span)))),
+            },
             None => self.uninitialised_type(variable).map(|ty| (ty, None)),
         };
         match known {
             Some((ty, value)) if ty.space == Space::Threadgroup => {
                 self.declare_threadgroup(variable, ty, value.is_some());
             }
-            Some((ty, Some(value))) => self.declare_variable(variable, ty, Some(value), stmts),
+            Some((ty, Some(value))) => self.declare_variable(variable, ty, None, Some(value), stmts),
             Some((ty, None)) => self.uninitialised(variable, ty, stmts),
             None => self.declare_poisoned(name, span),
         }
+    }
+
+    fn has_deduced_type(&mut self, variable: &'a ast::Variable) -> bool {
+        function::mentions_auto(&variable.ty) || self.deduced_class(&variable.ty).is_some()
+    }
+
+    /// A variable of a known type, whose name its initialiser can mention (C++14 [basic.scope.pdecl]).
+    fn initialised_local(
+        &mut self,
+        variable: &'a ast::Variable,
+        ty: QualTy,
+        init: &'a ast::Initialiser,
+        stmts: &mut Vec<Stmt>,
+    ) {
+        let (name, span) = (variable.declarator.name, variable.span);
+        let own = if variable.is_constexpr { ty.as_const() } else { ty };
+        let repr = self.values().value_repr(own);
+        let local = self.function.new_local(name, repr, span);
+        let decl = LocalDecl::Variable { local, ty: own, function: self.function.serial };
+        let value = self.with_name(name, decl, |s| s.initial_value(ty, init, span));
+        self.declare_variable(variable, ty, Some(local), Some(value), stmts);
+    }
+
+    /// A variable whose type its initialiser deduces, which therefore cannot mention it.
+    fn deduced_local(
+        &mut self,
+        variable: &'a ast::Variable,
+        init: &'a ast::Initialiser,
+    ) -> Option<(QualTy, Expr)> {
+        let (name, span) = (variable.declarator.name, variable.span);
+        let ty = QualTy::plain(Ty::ERROR);
+        let decl = LocalDecl::Variable { local: hir::LocalId(u32::MAX), ty, function: self.function.serial };
+        let errors = self.diagnostics.error_count();
+        let found = self.with_name(name, decl, |s| s.initialised(variable, init));
+        let failed = found.as_ref().is_none_or(|(_, value)| value.ty.ty.is_error());
+        if failed && self.diagnostics.error_count() == errors {
+            // Only the name itself is in error without a report.
+            let message = format!("`{name}` has a deduced type, so that its initialiser cannot mention it");
+            self.error("own-initialiser", span, message);
+        }
+        found
+    }
+
+    /// Runs `f` where a name of the current block has another meaning.
+    fn with_name<R>(&mut self, name: Name, decl: LocalDecl, f: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.scopes.declare(name, decl);
+        let result = f(self);
+        self.scopes.restore(name, before);
+        result
     }
 
     fn has_static_storage(&self, variable: &'a ast::Variable) -> bool {
@@ -96,7 +153,7 @@ impl<'a> Checker<'a> {
             "the length of this array is not known"
         } else {
             let value = self.default_value(ty, span);
-            self.declare_variable(variable, ty, value, stmts);
+            self.declare_variable(variable, ty, None, value, stmts);
             return;
         };
         self.error("bad-variable", span, problem);
@@ -105,14 +162,17 @@ impl<'a> Checker<'a> {
 
     /// What `T x;` stores, if anything.
     fn default_value(&mut self, ty: QualTy, span: Span) -> Option<Expr> {
-        match self.default_init(ty.ty, span) {
+        let init = self.default_init(ty.ty, span);
+        if !self.check_default_access(ty.ty, span) {
+            return None;
+        }
+        match init {
             DefaultInit::Trivial => {
                 has_bit_fields(&self.types, ty.ty).then(|| self.values().zero(ty.ty, span))
             }
             DefaultInit::Constructor(func) => Some(self.default_constructed(ty.ty, func, span)),
-            DefaultInit::Impossible => {
-                let shown = self.show(ty);
-                self.error("no-default-constructor", span, format!("`{shown}` has no default constructor"));
+            DefaultInit::Impossible | DefaultInit::Deleted(_) => {
+                self.report_no_default(ty.ty, init, span);
                 None
             }
         }
@@ -122,6 +182,7 @@ impl<'a> Checker<'a> {
         &mut self,
         variable: &'a ast::Variable,
         ty: QualTy,
+        known: Option<hir::LocalId>,
         value: Option<Expr>,
         stmts: &mut Vec<Stmt>,
     ) {
@@ -138,12 +199,24 @@ impl<'a> Checker<'a> {
         }
         let ty = if variable.is_constexpr { ty.as_const() } else { ty };
         let repr = self.values().value_repr(ty);
-        let local = self.function.new_local(name, repr, span);
+        let local = known.unwrap_or_else(|| self.function.new_local(name, repr, span));
         if let Some(value) = &value {
             self.remember_constant(variable, ty, local, value);
         }
         self.declare_local(name, LocalDecl::Variable { local, ty, function: self.function.serial }, span);
-        stmts.push(Stmt { kind: StmtKind::Declare { local, init: value }, span });
+        let reads_itself = value.as_ref().filter(|value| mentions(value, local)).cloned();
+        let Some(value) = reads_itself else {
+            stmts.push(Stmt { kind: StmtKind::Declare { local, init: value }, span });
+            return;
+        };
+        if self.types.referent(ty.ty).is_some() {
+            self.error("own-initialiser", span, format!("reference `{name}` is used before it is bound"));
+            return;
+        }
+        // The variable exists, without a value, while its initialiser is evaluated.
+        stmts.push(Stmt { kind: StmtKind::Declare { local, init: None }, span });
+        let place = Expr::place(ExprKind::Local(local), QualTy::plain(repr), span);
+        stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
     }
 
     /// Keeps the value of a constant variable for constant expressions and folding.
@@ -188,6 +261,14 @@ fn array_space(ty: &ast::Type) -> Option<ast::AddressSpace> {
 
 fn list_needed(ty: &ast::Type) -> bool {
     matches!(ty.kind, TypeKind::Array(_, None))
+}
+
+fn mentions(value: &Expr, local: hir::LocalId) -> bool {
+    let mut found = false;
+    walk::each_expr(value, &mut |expr| {
+        found |= matches!(expr.kind, ExprKind::Local(known) if known == local)
+    });
+    found
 }
 
 fn calls_something(value: &Expr) -> bool {
