@@ -67,6 +67,9 @@ const NAMES: Proof = Proof::Untested("the table of names is larger than the memo
 /// Of the number of functions that overload resolution tries.
 const OVERLOADS: Proof = Proof::RustTest("compiler/msl/src/sema/tests/objects.rs");
 
+/// Of the number of using-directives.
+const BOMBS: Proof = Proof::RustTest("compiler/driver/tests/budgets/bombs.rs");
+
 /// Of errors without an explanation.
 const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
 
@@ -187,6 +190,7 @@ const ANALYSIS: &[Entry] = &[
         "deleted-function",
         "a use of a function that is `= delete`, or of a copy or default constructor, or assignment, that C++ deletes",
     ),
+    other("directive-limit", "the program has too many using-directives", BOMBS),
     id("duplicate-case", "two `case` labels of one value, or two `default` labels"),
     id("duplicate-index", "two parameters of a kernel with one index"),
     id("empty-fold", "an empty pack folded by an operator that has no value for it"),

@@ -203,3 +203,24 @@ fn long_chains_of_calls() {
     ends(&chain(400), "code");
     ends(&chain(20_000), "kernel-too-large");
 }
+
+#[test]
+fn namespaces_that_all_name_one_another() {
+    let declared: String =
+        (0..300).map(|n| format!("namespace n{n} {{ constant uint x{n} = {n}; }}\n")).collect();
+    let web: String = (0..300)
+        .map(|n| {
+            let directives: String = (0..300).map(|other| format!("using namespace n{other}; ")).collect();
+            format!("namespace n{n} {{ {directives}}}\n")
+        })
+        .collect();
+    ends(&kernel(&format!("{declared}{web}"), "y[t] = n0::x299;"), "directive-limit");
+}
+
+#[test]
+fn many_calls_of_many_overloads() {
+    let types: String = (0..1500).map(|n| format!("struct S{n} {{ uint x; }};\n")).collect();
+    let overloads: String = (0..1500).map(|n| format!("uint f(S{n} s) {{ return s.x; }}\n")).collect();
+    let calls: String = (0..1500).map(|n| format!("y[t] += f(S{n}{{{n}}});\n")).collect();
+    ends(&kernel(&(types + &overloads), &calls), "overload-limit");
+}

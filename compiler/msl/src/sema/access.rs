@@ -90,9 +90,13 @@ impl<'a> Checker<'a> {
         let class = class.filter(|&class| self.base_path(class, owner).is_some()).unwrap_or(owner);
         let mut declaring = owner;
         if class != owner {
-            let bases = self.records.bases_of(class);
-            let mut classes = std::iter::once(class).chain(bases);
-            if let Some(by) = classes.find(|&at| self.records.get(at).introduced.contains(&decl)) {
+            let classes = Vec::from_iter(std::iter::once(class).chain(self.records.bases_of(class)));
+            // Conversions are not looked up by name, so their using-declarations are resolved here.
+            if let Some(key) = key {
+                classes.iter().for_each(|&at| drop(self.lookup_in_class(at, key)));
+            }
+            let introduces = |at: &RecordId| self.records.get(*at).introduced.contains(&decl);
+            if let Some(by) = classes.into_iter().find(introduces) {
                 declaring = by;
                 let declared = key.and_then(|key| self.records.get(by).access.get(&key));
                 access = declared.copied().unwrap_or(Access::Public);

@@ -73,6 +73,8 @@ pub(super) struct Layer {
     first_ns: u32,
     items: Vec<Entry>,
     namespaces: Vec<NsInfo>,
+    /// Directives, up to the limit.
+    directive_count: usize,
     members: FxHashMap<NsId, Members>,
     /// This layer's namespaces by name.
     named: FxHashMap<Name, Vec<NsId>>,

@@ -4,12 +4,15 @@
 
 use std::sync::Arc;
 
-use anymetal_diagnostics::Sink;
+use anymetal_diagnostics::{Diagnostic, Sink};
 
 use super::{Decl, Entry, ItemId, Layer, NsId, NsInfo, Tag, function_key, namespace_among, tag_of};
 use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, Path, Record, Type};
 use crate::sema::path::{segment_key, unknown_namespace};
 use crate::token::Name;
+
+/// The most using-directives of a layer: each lookup may follow all of them.
+const MAX_DIRECTIVES: usize = 10_000;
 
 impl Layer {
     /// Builds a layer on top of another from parsed declarations.
@@ -35,7 +38,15 @@ impl Layer {
                     self.add_items(inner, namespace.items, sink);
                 }
                 ItemKind::UsingNamespace(ref path) => match self.find_namespace(ns, path) {
-                    Some(target) => self.add_directive(ns, target),
+                    Some(target) => {
+                        self.add_directive(ns, target);
+                        // The first one that is left out.
+                        if self.directive_count == MAX_DIRECTIVES + 1 {
+                            let message = format!("there are more than {MAX_DIRECTIVES} using-directives");
+                            sink.push(Diagnostic::error("directive-limit", path.span, message));
+                            self.directive_count += 1;
+                        }
+                    }
                     None => sink.push(unknown_namespace(path, path.span)),
                 },
                 ItemKind::Empty => {}
@@ -47,7 +58,10 @@ impl Layer {
     fn add_directive(&mut self, ns: NsId, target: NsId) {
         let directives = &mut self.members.entry(ns).or_default().directives;
         if target != ns && !directives.contains(&target) {
-            directives.push(target);
+            self.directive_count += usize::from(self.directive_count <= MAX_DIRECTIVES);
+            if self.directive_count <= MAX_DIRECTIVES {
+                directives.push(target);
+            }
         }
     }
 
