@@ -361,7 +361,7 @@ impl<'a, B> KernelCall<'a, B> {
         argument: &ArgumentInfo,
         bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
     ) {
-        match bind(ArgumentTarget { kernel: self.signature.name(), argument }) {
+        match bind(ArgumentTarget::new(self.signature.name(), argument)) {
             Ok(bound) => {
                 self.bindings.retain(|(index, _)| *index != argument.index);
                 self.bindings.push((argument.index, bound));

@@ -64,7 +64,7 @@ impl Fuser for PipelineFuser {
         let inputs = self.inputs(launches).ok_or("they are of different kinds or devices")?;
         let (artifact, name, arguments) = compile::fused(&inputs)?;
         let pipeline = self.device().pipeline_of(&artifact, &name).map_err(|error| error.to_string())?;
-        Ok(Fused { pipeline, arguments })
+        Ok(Fused::new(pipeline, arguments))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -65,7 +65,7 @@ impl ValueTarget {
     }
 
     fn convert(&self, value: &(impl Argument + ?Sized)) -> Result<Vec<u8>, Error> {
-        let target = ArgumentTarget { kernel: &self.kernel, argument: &self.argument };
+        let target = ArgumentTarget::new(&self.kernel, &self.argument);
         match value.bind(target)? {
             BoundResource::Bytes(bytes) => Ok(bytes),
             BoundResource::Buffer { .. } => {

@@ -15,6 +15,7 @@ use crate::error::Error;
 /// Why pages were not imported, and the pages, unchanged. `?` makes the error of it and drops the pages.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
+#[non_exhaustive]
 pub struct ImportRefused {
     /// The pages.
     pub pages: HostPages,

@@ -12,7 +12,7 @@
 //! let clock = ManualClock::new();
 //! let null = testing::null_device(&clock, RuntimeConfig::default());
 //! // The second buffer is refused, as if memory had run out.
-//! let plan = FaultPlan { allocations: Faults::at(1, ErrorClass::Exhausted), ..FaultPlan::default() };
+//! let plan = FaultPlan::default().allocations(Faults::at(1, ErrorClass::Exhausted));
 //! let (device, faults) = testing::fault_injecting(&null, plan);
 //! let _first = device.buffer(&[0u8; 10])?;
 //! assert_eq!(device.buffer(&[0u8; 10]).unwrap_err().class(), ErrorClass::Exhausted);

@@ -77,7 +77,7 @@ fn imported_pages_are_a_buffer_that_does_not_count() -> Result<(), Error> {
     let refused = device.import::<u32>(HostPages::zeroed(255).unwrap(), "odd").unwrap_err();
     assert_eq!((refused.pages.length(), refused.error.class()), (255, ErrorClass::Caller));
     let null = null_device(&ManualClock::new(), RuntimeConfig::default());
-    let plan = FaultPlan { allocations: Faults::at(0, ErrorClass::Exhausted), ..FaultPlan::default() };
+    let plan = FaultPlan::default().allocations(Faults::at(0, ErrorClass::Exhausted));
     let (full, _faults) = fault_injecting(&null, plan);
     let refused = full.import::<u32>(HostPages::zeroed(8).unwrap(), "none").unwrap_err();
     assert_eq!(refused.pages.length(), 8);

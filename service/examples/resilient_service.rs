@@ -99,13 +99,11 @@ struct Faulty {
 impl Faulty {
     fn new(seed: u64, per_million: u32) -> Result<Faulty, Error> {
         let faults = |classes| Faults::by_chance(per_million, classes);
-        let plan = FaultPlan {
-            seed,
-            commits: faults(&[ErrorClass::Transient, ErrorClass::Exhausted]),
-            completions: faults(&[ErrorClass::Transient]),
-            partial_writes: faults(&[ErrorClass::Transient]),
-            ..FaultPlan::default()
-        };
+        let plan = FaultPlan::default()
+            .seed(seed)
+            .commits(faults(&[ErrorClass::Transient, ErrorClass::Exhausted]))
+            .completions(faults(&[ErrorClass::Transient]))
+            .partial_writes(faults(&[ErrorClass::Transient]));
         let cpu = Device::system_default()?.as_hal().clone();
         let injecting = FaultInjectingDevice::new(cpu, plan, SystemClock::shared());
         Ok(Faulty { injecting, latest: Arc::default(), trace: Arc::default(), is_traced: false })

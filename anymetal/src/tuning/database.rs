@@ -24,6 +24,7 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// What a size was found for.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Key {
     /// The kernel's name.
     pub kernel: String,
@@ -35,8 +36,21 @@ pub struct Key {
     pub shape: ShapeClass,
 }
 
+impl Key {
+    /// The kernel called `kernel`, with that fingerprint, on that hardware, for grids of that class.
+    pub fn new(
+        kernel: impl Into<String>,
+        fingerprint: impl Into<String>,
+        device: impl Into<String>,
+        shape: ShapeClass,
+    ) -> Self {
+        Key { kernel: kernel.into(), fingerprint: fingerprint.into(), device: device.into(), shape }
+    }
+}
+
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// The threadgroup size.
     pub size: [u32; 3],
@@ -46,6 +60,13 @@ pub struct Entry {
     pub default_size: [u32; 3],
     /// Its median time.
     pub default_time: Duration,
+}
+
+impl Entry {
+    /// Launches of the threadgroup size `size` take `time`, those of the size without tuning `default_time`.
+    pub fn new(size: [u32; 3], time: Duration, default_size: [u32; 3], default_time: Duration) -> Self {
+        Entry { size, time, default_size, default_time }
+    }
 }
 
 /// A file that was renamed because it could not be used.

@@ -60,6 +60,7 @@ impl Samples {
 
 /// What became of a candidate.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Verdict {
     /// It was measured to the end.
     Finished,
@@ -69,6 +70,18 @@ pub enum Verdict {
     Refused(String),
     /// The budget was used up before its turn.
     NotTried,
+}
+
+impl Verdict {
+    /// One word for reports and `--json`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Finished => "finished",
+            Verdict::TooSlow => "too_slow",
+            Verdict::NotTried => "not_tried",
+            Verdict::Refused(_) => "refused",
+        }
+    }
 }
 
 /// A candidate with its times.

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anymetal_types::setters;
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ use crate::{FindingKind, KindGroup, Severity};
 ///
 /// As text it is words such as `only=race skip=race-equal-values enable=lint kernel=gemm* launches=3..10`.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Filter {
     /// Nothing but these; all defaults if empty.
     pub only: Vec<KindSelector>,
@@ -28,6 +30,14 @@ pub struct Filter {
     /// Launches in this range.
     pub launches: LaunchRange,
 }
+
+setters!(Filter {
+    only: Vec<KindSelector>,
+    skip: Vec<KindSelector>,
+    enable: Vec<KindSelector>,
+    kernels: Vec<KernelPattern>,
+    launches: LaunchRange,
+});
 
 impl Filter {
     /// Whether findings of a kind are detected.

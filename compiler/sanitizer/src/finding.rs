@@ -90,6 +90,7 @@ impl Action {
 
 /// Where a thread is in its launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Position {
     /// `threadgroup_position_in_grid`.
     pub threadgroup: [u32; 3],
@@ -109,6 +110,7 @@ pub struct Value(pub Vec<u8>);
 
 /// A place in the source, with the way through macros and templates that led to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SourcePlace {
     /// The file's name as it was given; empty if unknown.
     pub file: String,
@@ -124,6 +126,7 @@ pub struct SourcePlace {
 
 /// One step outwards from a place.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Through {
     /// "in expansion of macro `STORE`", "called from `main_kernel`".
     pub what: String,

@@ -20,6 +20,7 @@ pub enum Severity {
 
 /// Kinds that are selected together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum KindGroup {
     /// Data races.
     Race,

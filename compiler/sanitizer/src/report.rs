@@ -17,6 +17,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use anymetal_types::setters;
 use serde::{Deserialize, Serialize};
 
 use crate::Finding;
@@ -91,6 +92,7 @@ impl Sources for SourceTexts {
 
 /// What the run as a whole did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct RunOutcome {
     /// Launches that were checked.
     pub launches: u64,
@@ -104,8 +106,17 @@ pub struct RunOutcome {
     pub not_kept: u64,
 }
 
+setters!(RunOutcome {
+    launches: u64,
+    incomplete: Option<String>,
+    notes: Vec<String>,
+    sampled: Option<Sampled>,
+    not_kept: u64,
+});
+
 /// How much of the grids was checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Sampled {
     /// Threadgroups that were checked.
     pub threadgroups: u64,
@@ -142,6 +153,7 @@ pub struct SuppressedFinding {
 /// What allows a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SuppressedBy {
     /// A suppression file.
     File,

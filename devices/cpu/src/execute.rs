@@ -541,23 +541,21 @@ fn interpreter_error(
             thread_in_group,
         } => {
             let element = Some(i64::from(element_bytes)).filter(|&bytes| bytes > 0);
-            Err(DeviceError::OutOfBounds(Box::new(OutOfBounds {
-                kernel,
-                argument,
-                argument_name,
-                through: through.map(|through| *through),
-                kind,
-                byte_offset,
-                element_index: element.map(|bytes| byte_offset.div_euclid(bytes)),
-                bound_len,
-                bound_elements: element.map(|bytes| bound_len / bytes as u64),
-                access_bytes,
-                file,
-                line,
-                column,
-                group,
-                thread: prepared.shape.thread_position(thread_in_group),
-            })))
+            let fault = OutOfBounds::new(kernel, kind)
+                .argument(argument)
+                .argument_name(argument_name)
+                .through(through.map(|through| *through))
+                .byte_offset(byte_offset)
+                .element_index(element.map(|bytes| byte_offset.div_euclid(bytes)))
+                .bound_len(bound_len)
+                .bound_elements(element.map(|bytes| bound_len / bytes as u64))
+                .access_bytes(access_bytes)
+                .file(file)
+                .line(line)
+                .column(column)
+                .group(group)
+                .thread(prepared.shape.thread_position(thread_in_group));
+            Err(DeviceError::OutOfBounds(Box::new(fault)))
         }
     }
 }

@@ -126,12 +126,9 @@ impl KernelCall {
     ) -> Result<Option<Key>, Failure> {
         let Some((threads, dimensions)) = self.threads_given() else { return Ok(None) };
         let description = library.description(&self.kernel, specialisation, choice.target)?;
-        Ok(Some(Key {
-            kernel: self.kernel.clone(),
-            fingerprint: description.fingerprint.clone(),
-            device: choice.device.capabilities().hardware_name.clone(),
-            shape: ShapeClass::of(threads, dimensions),
-        }))
+        let hardware = &choice.device.capabilities().hardware_name;
+        let shape = ShapeClass::of(threads, dimensions);
+        Ok(Some(Key::new(&self.kernel, &description.fingerprint, hardware, shape)))
     }
 
     /// The pipeline of the kernel of a parsed source.

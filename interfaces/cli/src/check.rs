@@ -98,13 +98,12 @@ pub(crate) struct LaunchesChecked {
 
 impl CheckOptions {
     fn of_session(&self, checked: Option<&LaunchesChecked>) -> SanitizerOptions {
-        let filter = Filter {
-            only: self.only.clone(),
-            skip: self.skip.clone(),
-            enable: self.enable.clone(),
-            kernels: checked.map(|checked| checked.kernel.clone()).unwrap_or_default(),
-            launches: checked.map(|checked| checked.launches).unwrap_or_default(),
-        };
+        let filter = Filter::default()
+            .only(self.only.clone())
+            .skip(self.skip.clone())
+            .enable(self.enable.clone())
+            .kernels(checked.map(|checked| checked.kernel.clone()).unwrap_or_default())
+            .launches(checked.map(|checked| checked.launches).unwrap_or_default());
         let mut options = SanitizerOptions::of_filter(&filter);
         options.schedules = self.schedules;
         options.undefined_arguments = self.undefined.iter().cloned().collect();

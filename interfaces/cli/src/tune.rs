@@ -171,8 +171,8 @@ fn verdict(trial: &Trial, best: bool) -> String {
         _ if best => "best".to_owned(),
         Verdict::Finished => String::new(),
         Verdict::TooSlow => "left early".to_owned(),
-        Verdict::NotTried => "not tried".to_owned(),
         Verdict::Refused(reason) => reason.lines().next().unwrap_or_default().to_owned(),
+        other => other.word().replace('_', " "),
     }
 }
 
@@ -215,12 +215,7 @@ fn to_json(args: &TuneArgs, bench: &Bench<'_>, tuned: &Tuned, kept: Option<&str>
             "median_ns": trial.samples.median().as_nanos() as u64,
             "min_ns": trial.samples.best().as_nanos() as u64,
             "launches": trial.samples.count(),
-            "verdict": match &trial.verdict {
-                Verdict::Finished => "finished",
-                Verdict::TooSlow => "too_slow",
-                Verdict::NotTried => "not_tried",
-                Verdict::Refused(_) => "refused",
-            },
+            "verdict": trial.verdict.word(),
             "reason": match &trial.verdict { Verdict::Refused(reason) => Some(reason), _ => None },
             "default": place == 0,
         })

@@ -15,6 +15,7 @@ pub struct TensorShape {
 
 /// Why numbers are no shape.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// None, or more dimensions than Metal has.
     #[error("a tensor has 1 to {MAX_RANK} dimensions, not {rank}")]

@@ -95,25 +95,25 @@ fn stacks() -> Result<Vec<(&'static str, Policies)>, Broken> {
 }
 
 fn faults() -> Vec<(&'static str, FaultPlan)> {
-    let plan = || FaultPlan { in_step: true, ..FaultPlan::default() };
+    let plan = || FaultPlan::default().in_step(true);
     let second = |class| Faults::at(1, class);
-    let late = |time: Range<Duration>| FaultPlan { latency: time, ..plan() };
-    let always = Faults { per_million: 0, exactly: (1..64).collect(), classes: vec![ErrorClass::Transient] };
+    let late = |time: Range<Duration>| plan().latency(time);
+    let always = Faults::default().exactly((1..64).collect()).classes(vec![ErrorClass::Transient]);
     let ms = Duration::from_millis;
     vec![
         ("none", plan()),
-        ("refused once (transient)", FaultPlan { commits: second(ErrorClass::Transient), ..plan() }),
-        ("fails once (transient)", FaultPlan { completions: second(ErrorClass::Transient), ..plan() }),
-        ("fails always (transient)", FaultPlan { completions: always, ..plan() }),
-        ("no place in the queue once", FaultPlan { commits: second(ErrorClass::Exhausted), ..plan() }),
-        ("no memory for one buffer", FaultPlan { allocations: second(ErrorClass::Exhausted), ..plan() }),
-        ("memory runs out while it runs", FaultPlan { completions: second(ErrorClass::Exhausted), ..plan() }),
-        ("lost at the commit", FaultPlan { commits: second(ErrorClass::Lost), ..plan() }),
-        ("lost while it runs", FaultPlan { completions: second(ErrorClass::Lost), ..plan() }),
-        ("hangs", FaultPlan { hangs: second(ErrorClass::Lost), ..plan() }),
-        ("wrong result once", FaultPlan { wrong_results: second(ErrorClass::Transient), ..plan() }),
+        ("refused once (transient)", plan().commits(second(ErrorClass::Transient))),
+        ("fails once (transient)", plan().completions(second(ErrorClass::Transient))),
+        ("fails always (transient)", plan().completions(always)),
+        ("no place in the queue once", plan().commits(second(ErrorClass::Exhausted))),
+        ("no memory for one buffer", plan().allocations(second(ErrorClass::Exhausted))),
+        ("memory runs out while it runs", plan().completions(second(ErrorClass::Exhausted))),
+        ("lost at the commit", plan().commits(second(ErrorClass::Lost))),
+        ("lost while it runs", plan().completions(second(ErrorClass::Lost))),
+        ("hangs", plan().hangs(second(ErrorClass::Lost))),
+        ("wrong result once", plan().wrong_results(second(ErrorClass::Transient))),
         ("slow, in time", late(ms(500)..ms(500))),
-        ("writes a part once", FaultPlan { partial_writes: second(ErrorClass::Transient), ..plan() }),
+        ("writes a part once", plan().partial_writes(second(ErrorClass::Transient))),
     ]
 }
 
@@ -161,7 +161,7 @@ fn machine(work: Work, plan: &FaultPlan, policies: &Policies) -> Result<Machine,
         (faulty, make)
     };
     let (faulty, a) = device(plan.clone());
-    let (_never_fails, b) = device(FaultPlan { in_step: true, ..FaultPlan::default() });
+    let (_never_fails, b) = device(FaultPlan::default().in_step(true));
     let builder = Manager::builder().policies(policies.clone()).clock(clock.clone());
     let manager = builder.device_from("a", a)?.device_from("b", b)?.build()?;
     let (increment, add) = (manager.kernel(SOURCE, "increment")?, manager.kernel(SOURCE, "add")?);

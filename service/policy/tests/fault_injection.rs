@@ -48,7 +48,7 @@ async fn submit(queue: &dyn Queue) -> Result<(), (DeviceError, Failure)> {
 fn twenty_percent() -> FaultPlan {
     let faults = Faults::by_chance(200_000, &[ErrorClass::Transient, ErrorClass::Exhausted]);
     let (commits, completions) = (faults.clone(), faults);
-    FaultPlan { seed: 5, commits, completions, latency: ms(1)..ms(5), ..FaultPlan::default() }
+    FaultPlan::default().seed(5).commits(commits).completions(completions).latency(ms(1)..ms(5))
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn every_injected_fault_is_one_retry_and_no_call_is_lost() {
 fn a_lost_device_gets_no_call_until_its_breaker_probes_it() {
     let clock = ManualClock::new();
     let completions = Faults::at(2, ErrorClass::Lost);
-    let (device, queue) = faulty(&clock, FaultPlan { completions, ..FaultPlan::default() });
+    let (device, queue) = faulty(&clock, FaultPlan::default().completions(completions));
     let breaker = Breaker::new(BreakerPolicy::default(), clock.clone());
     let builder = Stack::builder(clock.clone()).retry(RetryPolicy::default());
     let stack = builder.breaker(breaker.clone()).build();
@@ -144,8 +144,8 @@ async fn climb(
 fn with_a_second_device_no_call_is_lost_though_the_first_one_is() {
     let clock = ManualClock::new();
     let exactly = vec![150];
-    let completions = Faults { exactly, ..Faults::by_chance(50_000, &[]) };
-    let (gpu, gpu_queue) = faulty(&clock, FaultPlan { completions, ..twenty_percent() });
+    let completions = Faults::by_chance(50_000, &[]).exactly(exactly);
+    let (gpu, gpu_queue) = faulty(&clock, twenty_percent().completions(completions));
     let (_cpu, cpu_queue) = faulty(&clock, FaultPlan::default());
     let (queues, breakers) =
         ([gpu_queue, cpu_queue], Breakers::new(BreakerPolicy::default(), clock.clone(), 2).unwrap());

@@ -349,12 +349,8 @@ impl From<WireLayout> for ArgumentLayout {
                 WireMember::IndirectCommandBuffer => ArgumentMemberKind::IndirectCommandBuffer,
                 WireMember::ComputePipeline => ArgumentMemberKind::ComputePipeline,
             };
-            ArgumentMember { id, offset, size, kind }
+            ArgumentMember::new(id, offset, size, kind)
         };
-        Self {
-            size: layout.size,
-            align: layout.align,
-            members: layout.members.into_iter().map(member).collect(),
-        }
+        Self::new(layout.size, layout.align, layout.members.into_iter().map(member).collect())
     }
 }

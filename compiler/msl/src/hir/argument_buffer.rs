@@ -8,6 +8,7 @@ use super::{KernelParamKind, Program, Ty, TyKind, Types};
 
 /// A buffer argument's structure as an argument encoder fills it in.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct ArgumentLayout {
     /// Its bytes.
     pub size: u64,
@@ -17,8 +18,16 @@ pub struct ArgumentLayout {
     pub members: Vec<ArgumentMember>,
 }
 
+impl ArgumentLayout {
+    /// The layout of a structure with these members.
+    pub fn new(size: u64, align: u32, members: Vec<ArgumentMember>) -> Self {
+        ArgumentLayout { size, align, members }
+    }
+}
+
 /// A member of an argument buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ArgumentMember {
     /// Its number.
     pub id: u32,
@@ -28,6 +37,13 @@ pub struct ArgumentMember {
     pub size: u64,
     /// What it is.
     pub kind: ArgumentMemberKind,
+}
+
+impl ArgumentMember {
+    /// The member with the number `id`, `size` bytes from byte `offset` on.
+    pub fn new(id: u32, offset: u64, size: u64, kind: ArgumentMemberKind) -> Self {
+        ArgumentMember { id, offset, size, kind }
+    }
 }
 
 /// What a member of an argument buffer is.

@@ -20,13 +20,11 @@ use crate::kernels::{artifact, bind, device, read_words, submission, words, zero
 #[test]
 fn under_faults_every_submission_ends_once_and_what_ran_really_ran() {
     let cpu = device(2);
-    let plan = FaultPlan {
-        seed: 7,
-        commits: Faults::by_chance(100_000, &[ErrorClass::Transient, ErrorClass::Exhausted]),
-        completions: Faults::by_chance(100_000, &[ErrorClass::Transient]),
-        latency: Duration::ZERO..Duration::from_micros(50),
-        ..FaultPlan::default()
-    };
+    let plan = FaultPlan::default()
+        .seed(7)
+        .commits(Faults::by_chance(100_000, &[ErrorClass::Transient, ErrorClass::Exhausted]))
+        .completions(Faults::by_chance(100_000, &[ErrorClass::Transient]))
+        .latency(Duration::ZERO..Duration::from_micros(50));
     let faulty = FaultInjectingDevice::new(Arc::new(cpu.clone()), plan, SystemClock::shared());
     let tally = faulty.pipeline(&artifact(), "tally").unwrap();
     let counter = zeroed(&cpu, 8);

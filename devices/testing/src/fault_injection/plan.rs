@@ -13,9 +13,11 @@ use anymetal_hal::clock::Clock;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::split_mix::{GAMMA, finalise};
 use anymetal_hal::sync::{Mutex, lock};
+use anymetal_types::setters;
 
 /// What fails, and how long things take.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct FaultPlan {
     /// Decides, with the number of each operation, which of them fail.
     pub seed: u64,
@@ -42,8 +44,21 @@ pub struct FaultPlan {
     pub latency: Range<Duration>,
 }
 
+setters!(FaultPlan {
+    seed: u64,
+    allocations: Faults,
+    commits: Faults,
+    completions: Faults,
+    hangs: Faults,
+    wrong_results: Faults,
+    partial_writes: Faults,
+    in_step: bool,
+    latency: Range<Duration>,
+});
+
 /// Which operations of one kind fail.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Faults {
     /// So many of a million, by chance.
     pub per_million: u32,
@@ -52,6 +67,8 @@ pub struct Faults {
     /// With errors of these classes, by chance; none: transient.
     pub classes: Vec<ErrorClass>,
 }
+
+setters!(Faults { per_million: u32, exactly: Vec<u64>, classes: Vec<ErrorClass> });
 
 impl Faults {
     /// The n-th operation fails with that class, no other does.
@@ -77,6 +94,7 @@ impl Faults {
 
 /// How many faults were injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Injected {
     /// Refused buffers and heaps.
     pub allocations: u64,

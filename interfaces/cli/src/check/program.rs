@@ -88,7 +88,7 @@ fn report(folder: &Path, status: ExitStatus, suppressions: &Suppressions) -> (Re
         }
         Err(reason) => {
             let reasons: Vec<String> = failure.into_iter().chain([reason]).collect();
-            let run = RunOutcome { incomplete: Some(reasons.join("; ")), ..RunOutcome::default() };
+            let run = RunOutcome::default().incomplete(Some(reasons.join("; ")));
             (Report::new(Vec::new(), run, suppressions, &Default::default()), SourceTexts::default())
         }
     }

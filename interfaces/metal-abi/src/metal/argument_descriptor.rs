@@ -81,7 +81,7 @@ impl Members {
         layout.size = layout.size.next_multiple_of(self.align as u64);
         for id in self.first..self.first + self.count {
             let (offset, size, kind) = (layout.size, self.size as u64, self.kind);
-            layout.members.push(ArgumentMember { id: id as u32, offset, size, kind });
+            layout.members.push(ArgumentMember::new(id as u32, offset, size, kind));
             layout.size += size;
         }
     }
@@ -111,7 +111,7 @@ pub(crate) fn layout_of(method: &str, arguments: &NSArray) -> ArgumentLayout {
     }
     all.sort_by_key(|members| members.first);
     check(method, &all);
-    let mut layout = ArgumentLayout { align: 1, ..ArgumentLayout::default() };
+    let mut layout = ArgumentLayout::new(0, 1, Vec::new());
     all.iter().for_each(|members| members.add_to(&mut layout));
     layout.size = layout.size.next_multiple_of(u64::from(layout.align));
     layout

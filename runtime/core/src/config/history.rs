@@ -35,6 +35,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
 
 /// The settings of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct HistoryConfig {
     /// How many submissions the ring holds; 0, the default: there is none.
     pub entries: usize,

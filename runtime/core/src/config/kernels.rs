@@ -82,6 +82,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<KernelsConfig, ConfigError> {
 
 /// The settings of kernels.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct KernelsConfig {
     /// Whether kernels that would be interpreted, because there is no compiler for this machine's code, are
     /// refused.

@@ -85,6 +85,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<MemoryConfig, ConfigError> {
 
 /// The settings of memory, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryConfig {
     /// Bytes of all blocks of a pool.
     pub pool_bytes: u64,

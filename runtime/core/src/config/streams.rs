@@ -64,6 +64,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<StreamsConfig, ConfigError> {
 
 /// The settings of streams, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamsConfig {
     /// Command buffers of a stream: being encoded, waiting or running.
     pub command_buffers: usize,

@@ -37,6 +37,7 @@ pub trait Fuser: Send + Sync + fmt::Debug {
 
 /// One of the launches to be fused.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Launch<'a> {
     /// What its node brought along.
     pub fuser: &'a dyn Fuser,
@@ -53,11 +54,19 @@ pub struct Launch<'a> {
 
 /// What stands for several launches.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Fused {
     /// The code.
     pub pipeline: Arc<dyn Pipeline>,
     /// Metal's index of each of its arguments, and the launch and the argument there that it stands for.
     pub arguments: Vec<(u32, usize, u32)>,
+}
+
+impl Fused {
+    /// A pipeline whose arguments stand for arguments of the launches.
+    pub fn new(pipeline: Arc<dyn Pipeline>, arguments: Vec<(u32, usize, u32)>) -> Self {
+        Fused { pipeline, arguments }
+    }
 }
 
 /// Fuses chains of kernels; gives the nodes that are left and the orders between them. `grids`: those set for

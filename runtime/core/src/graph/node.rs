@@ -187,6 +187,7 @@ impl fmt::Debug for HostNode {
 
 /// When the first branch of a conditional node is taken.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Condition {
     /// A 32-bit number at the start of the range is not zero, once everything before has ended.
     NotZero(ResourceRange),

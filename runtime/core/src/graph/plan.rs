@@ -82,6 +82,7 @@ impl PlanOptions {
 
 /// What takes a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum PassKind {
     /// A compute encoder.
     Compute,
@@ -113,6 +114,7 @@ impl PassKind {
 
 /// Nodes that one encoder takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pass {
     /// What takes it.
     pub kind: PassKind,

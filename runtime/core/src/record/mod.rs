@@ -20,6 +20,7 @@ use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 
 /// A recording: entries and what they name.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Recording {
     /// The submissions, in the order in which they were handed over.
     pub entries: Vec<Entry>,
@@ -29,6 +30,7 @@ pub struct Recording {
 
 /// A pipeline.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PipelineRecord {
     /// Its kernel.
     pub kernel: String,
@@ -40,6 +42,7 @@ pub struct PipelineRecord {
 
 /// One submission.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// Counts the submissions of the recorder from 0.
     pub number: u64,
@@ -59,6 +62,7 @@ pub struct Entry {
 
 /// A buffer at the time of a submission.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BufferRecord {
     /// Its number.
     pub buffer: u32,
@@ -82,6 +86,7 @@ impl BufferRecord {
 
 /// How a submission ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum RecordedOutcome {
     /// It ran, so long by the device's clock.
     Done {
@@ -170,6 +175,7 @@ pub enum RecordedCommand {
 
 /// What was bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum RecordedBinding {
     /// A buffer's range.
     Buffer {
@@ -188,6 +194,7 @@ pub enum RecordedBinding {
 
 /// A grid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum RecordedGrid {
     /// Threads.
     Threads([u32; 3]),

@@ -17,6 +17,7 @@ use crate::memory::view::BufferView;
 
 /// The argument that a value is for.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ArgumentTarget<'a> {
     /// The kernel's name.
     pub kernel: &'a str,
@@ -24,7 +25,12 @@ pub struct ArgumentTarget<'a> {
     pub argument: &'a ArgumentInfo,
 }
 
-impl ArgumentTarget<'_> {
+impl<'a> ArgumentTarget<'a> {
+    /// An argument of the kernel called `kernel`.
+    pub fn new(kernel: &'a str, argument: &'a ArgumentInfo) -> Self {
+        ArgumentTarget { kernel, argument }
+    }
+
     /// The error for a value of another type.
     pub fn wrong_type(&self, got: impl Into<String>) -> DeviceError {
         let pointer = if self.argument.is_reference { "&" } else { "*" };

@@ -79,7 +79,7 @@ impl Fuser for ByCompiler {
             let pipeline = pipeline.map_err(|error| error.to_string())?;
             let arguments = fusion.arguments().into_iter();
             let arguments = arguments.map(|argument| (argument.index, argument.part, argument.of_part));
-            Ok(Fused { pipeline, arguments: arguments.collect() })
+            Ok(Fused::new(pipeline, arguments.collect()))
         })
     }
 
@@ -212,7 +212,7 @@ impl Fuser for Scripted {
 
     fn fuse(&self, _launches: &[Launch<'_>]) -> Result<Fused, String> {
         let pipeline = self.fuses_to.clone().ok_or("as told")?;
-        Ok(Fused { pipeline, arguments: vec![(0, 0, 0), (1, 1, 1)] })
+        Ok(Fused::new(pipeline, vec![(0, 0, 0), (1, 1, 1)]))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -164,7 +164,7 @@ fn host_pages_become_a_buffer_in_place_or_come_back() {
     view.read(0, &mut bytes).unwrap();
     assert_eq!(bytes, [vec![7; 40_000], vec![9; 10_000]].concat());
     let allocations = Faults::at(0, ErrorClass::Exhausted);
-    let plan = FaultPlan { allocations, ..FaultPlan::default() };
+    let plan = FaultPlan::default().allocations(allocations);
     let full = FaultInjectingDevice::new(device, plan, SystemClock::shared());
     let refused = full.import(HostPages::zeroed(100).unwrap(), "weights").unwrap_err();
     assert_eq!((refused.pages.length(), refused.error.class()), (100, ErrorClass::Exhausted), "{refused}");

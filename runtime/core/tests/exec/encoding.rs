@@ -28,7 +28,7 @@ fn values_that_a_declared_type_cannot_hold_are_refused() {
     let kernel = artifact.kernel("scale").unwrap();
     let bind = |index, value: &dyn Argument| {
         let argument = kernel.argument(ArgumentKind::Buffer, index).unwrap();
-        value.bind(ArgumentTarget { kernel: &kernel.name, argument })
+        value.bind(ArgumentTarget::new(&kernel.name, argument))
     };
     let wrong = |index, value: &dyn Argument| match bind(index, value) {
         Err(DeviceError::WrongType { expected, got, .. }) => format!("{expected} from {got}"),

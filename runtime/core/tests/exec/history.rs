@@ -17,7 +17,7 @@ use crate::machine::{artifact, cpu, read, zeroed};
 #[test]
 fn a_failure_dumps_what_was_encoded_and_cancelling_does_not() {
     let clock = ManualClock::new();
-    let plan = FaultPlan { completions: Faults::at(1, ErrorClass::Transient), ..FaultPlan::default() };
+    let plan = FaultPlan::default().completions(Faults::at(1, ErrorClass::Transient));
     let null = Arc::new(NullDevice::with_clock(clock.clone()));
     let device = FaultInjectingDevice::new(null, plan, clock.clone());
     let dumps: Arc<Mutex<Vec<String>>> = Arc::default();

@@ -191,7 +191,7 @@ fn cancelling_stops_what_has_not_started_and_nothing_else() {
 #[test]
 fn one_failure_reaches_all_dependents_with_its_cause_and_no_one_else() {
     let completions = Faults::at(0, ErrorClass::Exhausted);
-    let machine = faulty(FaultPlan { completions, ..FaultPlan::default() });
+    let machine = faulty(FaultPlan::default().completions(completions));
     let stream = |_| machine.context.stream(StreamOptions::default()).unwrap();
     let streams: Vec<_> = (0..3).map(stream).collect();
     let bad = submit(&streams[0], "bad");

@@ -25,10 +25,7 @@ pub(crate) struct Slow {
 
 /// Each completion takes 10 ms.
 pub(crate) fn slow() -> Slow {
-    faulty(FaultPlan {
-        latency: Duration::from_millis(10)..Duration::from_millis(10),
-        ..FaultPlan::default()
-    })
+    faulty(FaultPlan::default().latency(Duration::from_millis(10)..Duration::from_millis(10)))
 }
 
 /// A null device with that plan.

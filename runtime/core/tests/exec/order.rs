@@ -149,13 +149,11 @@ proptest! {
     #[test]
     fn dependencies_are_respected_under_faults(steps in program(), seed in any::<u64>()) {
         let inner = cpu();
-        let plan = FaultPlan {
-            seed,
-            commits: Faults::by_chance(50_000, &[ErrorClass::Transient, ErrorClass::Caller]),
-            completions: Faults::by_chance(100_000, &[ErrorClass::Transient, ErrorClass::Exhausted]),
-            latency: Duration::ZERO..Duration::from_micros(200),
-            ..FaultPlan::default()
-        };
+        let plan = FaultPlan::default()
+            .seed(seed)
+            .commits(Faults::by_chance(50_000, &[ErrorClass::Transient, ErrorClass::Caller]))
+            .completions(Faults::by_chance(100_000, &[ErrorClass::Transient, ErrorClass::Exhausted]))
+            .latency(Duration::ZERO..Duration::from_micros(200));
         let faulty: Arc<dyn Device> =
             Arc::new(FaultInjectingDevice::new(Arc::clone(&inner), plan, SystemClock::shared()));
         check(&steps, &run(&steps, &faulty, inner.as_ref()));

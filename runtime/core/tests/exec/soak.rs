@@ -113,13 +113,11 @@ impl Worker<'_> {
 
 fn soak(seed: u64, keeps_running: impl Fn(usize) -> bool + Sync) -> Tally {
     let inner = cpu();
-    let plan = FaultPlan {
-        seed,
-        commits: Faults::by_chance(20_000, &[ErrorClass::Caller]),
-        completions: Faults::by_chance(20_000, &[ErrorClass::Transient, ErrorClass::Exhausted]),
-        latency: Duration::ZERO..Duration::from_micros(100),
-        ..FaultPlan::default()
-    };
+    let plan = FaultPlan::default()
+        .seed(seed)
+        .commits(Faults::by_chance(20_000, &[ErrorClass::Caller]))
+        .completions(Faults::by_chance(20_000, &[ErrorClass::Transient, ErrorClass::Exhausted]))
+        .latency(Duration::ZERO..Duration::from_micros(100));
     let faulty = FaultInjectingDevice::new(Arc::clone(&inner), plan, SystemClock::shared());
     let context = Context::new(Arc::new(faulty));
     let limits = TenantLimits::new().in_flight(12);

@@ -38,7 +38,7 @@ fn bench(name: &str, plan: FaultPlan) -> Bench {
     let clock = ManualClock::new();
     let null = Arc::new(NullDevice::named(name, clock.clone()));
     let latency = Duration::from_millis(10)..Duration::from_millis(10);
-    let plan = FaultPlan { latency, ..plan };
+    let plan = plan.latency(latency);
     let device: Arc<dyn Device> = Arc::new(FaultInjectingDevice::new(null, plan, clock.clone()));
     let context = Context::with(Arc::clone(&device), clock.clone(), None);
     let stream = context.stream(StreamOptions::default()).unwrap();
@@ -99,7 +99,7 @@ fn of_larger_command_buffers_every_dispatch_is_counted_and_one_in_sixteen_is_tim
 #[test]
 fn failures_are_counted_by_class_and_cancellations_apart() {
     let faults = Faults::at(0, ErrorClass::Transient);
-    let bench = bench("fails", FaultPlan { completions: faults, ..FaultPlan::default() });
+    let bench = bench("fails", FaultPlan::default().completions(faults));
     let submission = bench.dispatches(1);
     bench.clock.advance(Duration::from_millis(10));
     assert!(submission.wait().is_err());

@@ -5,12 +5,14 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_abi::functions::invalid_call_type;
+use anymetal_types::setters;
 use serde::{Deserialize, Serialize};
 
 use crate::error::describe_argument;
 
 /// An access outside what was bound, in the user's words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OutOfBounds {
     /// The kernel.
     pub kernel: String,
@@ -44,8 +46,23 @@ pub struct OutOfBounds {
     pub thread: [u32; 3],
 }
 
+setters!(OutOfBounds {
+    argument: Option<u32>,
+    through: Option<LoadedPointer>,
+    byte_offset: i64,
+    element_index: Option<i64>,
+    bound_len: u64,
+    bound_elements: Option<u64>,
+    access_bytes: u32,
+    line: u32,
+    column: u32,
+    group: [u32; 3],
+    thread: [u32; 3],
+} into { argument_name: String, file: String });
+
 /// What a pointer that a kernel loaded from memory leads to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum LoadedPointer {
     /// A resident buffer with that label, which may be empty.
     Buffer {
@@ -62,6 +79,27 @@ pub enum LoadedPointer {
 }
 
 impl OutOfBounds {
+    /// An access by `kernel` to unnamed memory of no bytes, at byte 0 and an unknown place.
+    pub fn new(kernel: impl Into<String>, kind: AccessKind) -> Self {
+        OutOfBounds {
+            kernel: kernel.into(),
+            argument: None,
+            argument_name: String::new(),
+            through: None,
+            kind,
+            byte_offset: 0,
+            element_index: None,
+            bound_len: 0,
+            bound_elements: None,
+            access_bytes: 0,
+            file: String::new(),
+            line: 0,
+            column: 0,
+            group: [0; 3],
+            thread: [0; 3],
+        }
+    }
+
     /// The type of the function that was to be called, in MSL, if the access is a call through a pointer or a
     /// table's entry that holds no function which the pipeline has.
     pub fn invalid_call(&self) -> Option<&str> {

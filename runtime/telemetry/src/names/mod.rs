@@ -108,6 +108,7 @@ impl Layer {
 
 /// One metric.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Metric {
     /// Its name, in full.
     pub name: &'static str,
@@ -125,6 +126,7 @@ pub struct Metric {
 
 /// One label.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Label {
     /// Its name.
     pub name: &'static str,

@@ -8,6 +8,7 @@ pub const TARGET: &str = "anymetal";
 
 /// A span or an event.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SpanName {
     /// Its name.
     pub name: &'static str,

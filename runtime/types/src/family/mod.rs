@@ -121,6 +121,7 @@ impl fmt::Display for Family {
 /// The name of no family.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is not {}", Family::EXPECTED)]
+#[non_exhaustive]
 pub struct UnknownFamily {
     /// The name.
     pub name: String,

@@ -164,6 +164,7 @@ impl TextureDescriptor {
 
 /// One mip level: its extent and where its texels are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LevelLayout {
     /// Width, height and depth in texels.
     pub extent: [u32; 3],

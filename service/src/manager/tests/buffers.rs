@@ -50,9 +50,8 @@ fn twice_incremented(bench: &Bench, y: &crate::ManagedBuffer<u32>) -> crate::Man
 
 #[test]
 fn graphs_are_built_for_each_device_and_restored_as_kernels_are() {
-    let completions =
-        Faults { per_million: 0, exactly: vec![1, 2, 3, 4], classes: vec![ErrorClass::Transient] };
-    let plans = [("a", FaultPlan { completions, ..no_faults() }), ("b", no_faults())];
+    let completions = Faults::default().exactly(vec![1, 2, 3, 4]).classes(vec![ErrorClass::Transient]);
+    let plans = [("a", no_faults().completions(completions)), ("b", no_faults())];
     let bench = Bench::new(&plans, one_attempt());
     let y = bench.manager.buffer(&[1u32; 8]).unwrap();
     let graph = twice_incremented(&bench, &y);

@@ -16,7 +16,7 @@ use crate::manager::Durability;
 fn slow(policies: Policies) -> Bench {
     let latency = Duration::from_millis(10)..Duration::from_millis(10);
     let adapt = AdaptivePolicy::builder().minimum(4).build().unwrap();
-    Bench::new(&[("a", FaultPlan { latency, ..no_faults() })], Policies { adapt, ..policies })
+    Bench::new(&[("a", no_faults().latency(latency))], Policies { adapt, ..policies })
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn abandoned_work_keeps_its_buffers_until_it_has_ended() {
 #[test]
 fn an_execution_that_is_abandoned_between_attempts_leaves_its_buffers_as_they_were() {
     let completions = Faults::at(1, ErrorClass::Transient);
-    let bench = Bench::new(&[("a", FaultPlan { completions, ..no_faults() })], policies());
+    let bench = Bench::new(&[("a", no_faults().completions(completions))], policies());
     let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[1u32; 8]).unwrap());
     let part = || y.view(0..4).unwrap();
     let launch = || bench.manager.launch(&increment).arg(part()).threads(4);
@@ -104,7 +104,7 @@ fn a_full_bulkhead_sends_work_to_the_next_device() {
     let adapt = AdaptivePolicy::builder().minimum(4).build().unwrap();
     let bulkhead = BulkheadPolicy::builder().concurrency(1).queue(0).build().unwrap();
     let policies = Policies { adapt, bulkhead: Some(bulkhead), ..one_attempt() };
-    let slow = || FaultPlan { latency: latency.clone(), ..no_faults() };
+    let slow = || no_faults().latency(latency.clone());
     let bench = Bench::new(&[("a", slow()), ("b", slow())], policies);
     let increment = bench.kernel("increment");
     let buffer = || bench.manager.buffer(&[1u32; 8]).unwrap();
@@ -125,11 +125,11 @@ fn a_full_bulkhead_sends_work_to_the_next_device() {
 
 #[test]
 fn threads_that_share_a_buffer_lose_no_update() {
-    let faults = |seed| FaultPlan {
-        seed,
-        completions: Faults::by_chance(100_000, &[ErrorClass::Transient]),
-        partial_writes: Faults::by_chance(100_000, &[ErrorClass::Transient]),
-        ..no_faults()
+    let faults = |seed| {
+        no_faults()
+            .seed(seed)
+            .completions(Faults::by_chance(100_000, &[ErrorClass::Transient]))
+            .partial_writes(Faults::by_chance(100_000, &[ErrorClass::Transient]))
     };
     let bench = Bench::new(&[("a", faults(1)), ("b", faults(2))], policies());
     let increment = bench.kernel("increment");

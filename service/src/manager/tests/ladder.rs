@@ -23,7 +23,7 @@ fn work_that_is_refused_is_tried_again_after_a_delay() {
 #[test]
 fn idle_memory_is_released_where_memory_ran_out() {
     let allocations = Faults::at(4, ErrorClass::Exhausted);
-    let bench = Bench::new(&[("a", FaultPlan { allocations, ..no_faults() })], one_attempt());
+    let bench = Bench::new(&[("a", no_faults().allocations(allocations))], one_attempt());
     let add = bench.kernel("add");
     let labelled = |label: &str| bench.manager.buffer_with(&[4u32; 40], label, Default::default()).unwrap();
     let (x, y, late) = (labelled("x"), labelled("y"), labelled("late"));
@@ -91,7 +91,7 @@ fn pieces_keep_to_the_buffers_of_the_whole() {
 #[test]
 fn a_device_that_keeps_failing_is_left_and_its_breaker_opened() {
     let completions = Faults::by_chance(1_000_000, &[ErrorClass::Transient]);
-    let plans = [("a", FaultPlan { completions, ..no_faults() }), ("b", no_faults())];
+    let plans = [("a", no_faults().completions(completions)), ("b", no_faults())];
     let bench = Bench::new(&plans, policies());
     let add = bench.kernel("add");
     let (x, y) =
@@ -145,7 +145,7 @@ fn the_deadline_of_a_call_ends_its_delays() {
 
 #[test]
 fn results_can_be_checked() {
-    let wrong = FaultPlan { wrong_results: Faults::at(0, ErrorClass::Transient), ..no_faults() };
+    let wrong = no_faults().wrong_results(Faults::at(0, ErrorClass::Transient));
     let bench = Bench::new(&[("a", wrong)], policies());
     let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[1u32; 8]).unwrap());
     let launch = bench.manager.launch(&increment).arg(&y).threads(8);

@@ -68,7 +68,7 @@ fn writing_a_lost_buffer_makes_it_whole() {
 #[test]
 fn a_loss_while_work_runs_is_no_loss_of_what_was_copied_before_it() {
     let completions = Faults::at(1, ErrorClass::Lost);
-    let bench = two(FaultPlan { completions, ..no_faults() });
+    let bench = two(no_faults().completions(completions));
     let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[1u32; 64]).unwrap());
     let run = || bench.run(bench.manager.launch(&increment).arg(&y).threads(64).execute_async());
     run().unwrap();
@@ -79,7 +79,7 @@ fn a_loss_while_work_runs_is_no_loss_of_what_was_copied_before_it() {
 #[test]
 fn work_that_does_not_end_in_its_time_costs_its_device() {
     let hangs = Faults::at(1, ErrorClass::Lost);
-    let plans = [("a", FaultPlan { hangs, ..no_faults() }), ("b", no_faults())];
+    let plans = [("a", no_faults().hangs(hangs)), ("b", no_faults())];
     let bench = Bench::new(&plans, with_attempt_limit(seconds(5)));
     let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[1u32; 64]).unwrap());
     let launch = || bench.manager.launch(&increment).arg(&y).threads(64);

@@ -89,13 +89,13 @@ fn with_attempt_limit(limit: Duration) -> Policies {
 }
 
 fn no_faults() -> FaultPlan {
-    FaultPlan { in_step: true, ..FaultPlan::default() }
+    FaultPlan::default().in_step(true)
 }
 
 /// Every one of the first so many commits is refused with that class.
 fn refusals(count: u64, class: ErrorClass) -> FaultPlan {
-    let commits = Faults { per_million: 0, exactly: (0..count).collect(), classes: vec![class] };
-    FaultPlan { commits, ..no_faults() }
+    let commits = Faults::default().exactly((0..count).collect()).classes(vec![class]);
+    no_faults().commits(commits)
 }
 
 impl Bench {

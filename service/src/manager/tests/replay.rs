@@ -7,7 +7,7 @@ use super::*;
 use crate::manager::{Durability, ManagedBuffer};
 
 fn half_written(number: u64) -> FaultPlan {
-    FaultPlan { partial_writes: Faults::at(number, ErrorClass::Transient), ..no_faults() }
+    no_faults().partial_writes(Faults::at(number, ErrorClass::Transient))
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn a_part_of_a_buffer_is_restored_by_itself() {
 
 #[test]
 fn what_is_restored_follows_the_work_to_the_next_device() {
-    let completions = Faults { per_million: 0, exactly: vec![1, 2], classes: vec![ErrorClass::Transient] };
-    let plans = [("a", FaultPlan { completions, ..no_faults() }), ("b", no_faults())];
+    let completions = Faults::default().exactly(vec![1, 2]).classes(vec![ErrorClass::Transient]);
+    let plans = [("a", no_faults().completions(completions)), ("b", no_faults())];
     let bench = Bench::new(&plans, one_attempt());
     let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[1u32; 64]).unwrap());
     let run = || {
@@ -83,9 +83,8 @@ fn work_that_runs_once_is_tried_again_where_it_was_refused() {
 
 #[test]
 fn a_failure_for_good_leaves_what_it_restored() {
-    let completions =
-        Faults { per_million: 0, exactly: (1..9).collect(), classes: vec![ErrorClass::Transient] };
-    let bench = Bench::new(&[("a", FaultPlan { completions, ..no_faults() })], policies());
+    let completions = Faults::default().exactly((1..9).collect()).classes(vec![ErrorClass::Transient]);
+    let bench = Bench::new(&[("a", no_faults().completions(completions))], policies());
     let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[1u32; 64]).unwrap());
     let run = || bench.run(bench.manager.launch(&increment).arg(&y).threads(64).execute_async());
     run().unwrap();

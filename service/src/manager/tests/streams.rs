@@ -33,7 +33,7 @@ fn heat_and_power_lower_the_streams_and_are_read_once_a_second() {
 #[test]
 fn more_streams_are_used_while_work_waits() {
     let latency = Duration::from_millis(200)..Duration::from_millis(200);
-    let bench = Bench::new(&[("a", FaultPlan { latency, ..no_faults() })], policies());
+    let bench = Bench::new(&[("a", no_faults().latency(latency))], policies());
     let increment = bench.kernel("increment");
     let buffers: Vec<_> = (0..8).map(|_| bench.manager.buffer(&[1u32; 8]).unwrap()).collect();
     let futures: Vec<Simulated<'_, _>> = buffers

@@ -36,7 +36,7 @@ fn from(first: u32) -> Vec<u32> {
 }
 
 fn half_written(number: u64) -> FaultPlan {
-    FaultPlan { partial_writes: Faults::at(number, ErrorClass::Transient), ..no_faults() }
+    no_faults().partial_writes(Faults::at(number, ErrorClass::Transient))
 }
 
 fn count_up(bench: &Bench, texture: &ManagedTexture) -> Result<Execution, ManagerError> {

@@ -373,7 +373,7 @@ fn found_since(known: usize, buffers: Buffers) -> Result<Buffers, ExecError> {
     }
     let is_fault = |finding: &Finding| finding.kind.group() == KindGroup::Bounds;
     let only_faults = findings.iter().all(is_fault);
-    let run = RunOutcome { launches: 1, ..RunOutcome::default() };
+    let run = RunOutcome::default().launches(1);
     let report = Report::new(findings, run, &Default::default(), &Default::default());
     let text = report.text(&SourceTexts::default(), false);
     Err(if only_faults { ExecError::Fault(text, buffers) } else { ExecError::Failed(text) })
