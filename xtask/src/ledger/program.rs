@@ -28,7 +28,7 @@ pub(super) struct Launched {
 }
 
 impl Program {
-    /// The tool as one of several jobs runs it.
+    /// The tool for one of several jobs.
     pub(super) fn new(options: &Options, job: usize) -> Self {
         Self {
             path: options.program.clone(),

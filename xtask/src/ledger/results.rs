@@ -94,7 +94,7 @@ impl Results {
         let json = |error: serde_json::Error| error.to_string();
         let description = serde_json::to_string(&self.description).map_err(json)?;
         let lines: Result<Vec<String>, _> = self.measurements.iter().map(serde_json::to_string).collect();
-        // A line for each, so that what changed can be seen.
+        // One line per measurement keeps diffs readable.
         let lines = lines.map_err(json)?.join(",\n");
         let text = format!("{{\"description\": {description},\n\"measurements\": [\n{lines}\n]}}\n");
         std::fs::write(root.join(FILE), text).map_err(|error| format!("{FILE}: {error}"))

@@ -1,6 +1,6 @@
 //! Names that mean several things: members of two bases, declarations that two directives make visible.
 //!
-//! A lookup returns [`Found::Ambiguous`]; whoever uses the name reports it with [`Checker::unambiguous`].
+//! A lookup returns [`Found::Ambiguous`], and the use of the name reports it with [`Checker::unambiguous`].
 
 use super::checker::{Checker, FnDeclId, TArg};
 use super::lookup::Found;
@@ -18,9 +18,9 @@ pub(super) struct Ambiguity<'a> {
     id: &'static str,
     message: String,
     candidates: Vec<Span>,
-    /// What each candidate is, where some may be declared after a use.
+    /// The declaration of each candidate, where some may be declared after a use.
     found: Vec<Found<'a>>,
-    /// The functions, if there are no others among the candidates.
+    /// The functions, if all candidates are functions.
     functions: Rc<[FnDeclId]>,
 }
 
@@ -33,12 +33,12 @@ struct Inherited<'a> {
     is_repeated: bool,
     /// A base with another member of that name.
     rival: Option<RecordId>,
-    /// The functions of all bases, if there are no other members among them.
+    /// The functions of all bases, if all members of that name are functions.
     functions: Option<Rc<[FnDeclId]>>,
 }
 
 impl<'a> Checker<'a> {
-    /// What was found, unless it is ambiguous, which is reported.
+    /// Returns the found entity; reports an ambiguous name.
     pub(super) fn unambiguous(&mut self, found: Found<'a>, span: Span) -> Result<Found<'a>, Miss> {
         let Found::Ambiguous(ambiguity) = &found else { return Ok(found) };
         // Lookup shows declarations after the use, too: they must not make it ambiguous.
