@@ -78,6 +78,7 @@ impl Evictable for Specialised {
     }
 
     fn evict(&self) {
+        // The pipeline may have ended meanwhile, and its code with it.
         let Some(pipeline) = self.pipeline.upgrade() else { return };
         let mut known = pipeline.specialised.lock().unwrap_or_else(PoisonError::into_inner);
         let position = known.iter().position(|known| std::ptr::eq(Arc::as_ptr(known), self));

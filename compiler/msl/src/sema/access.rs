@@ -5,7 +5,6 @@
 //! of the classes that befriend it.
 
 use super::checker::Checker;
-use super::function::Origin;
 use super::lookup::Found;
 use super::table::function_key;
 use crate::ast::{self, Access, ItemKind};
@@ -55,6 +54,7 @@ impl<'a> Checker<'a> {
 
     /// Whether a function may be used here with an object; reports if not.
     pub(super) fn check_function_access(&mut self, func: FuncId, object: Option<&Expr>, span: Span) -> bool {
+        // Only members have access control.
         let Some((class, accessed)) = self.accessed_function(func, object) else { return true };
         let name = self.functions.inst(func).name.clone();
         self.check_accessed(class, accessed, &name, span)
@@ -69,10 +69,13 @@ impl<'a> Checker<'a> {
 
     /// The class that a member function is used through; `None` for other functions.
     fn accessed_function(&mut self, func: FuncId, object: Option<&Expr>) -> Option<(RecordId, Accessed)> {
-        let Origin::Decl(decl) = self.functions.inst(func).origin else { return None };
+        // Functions that a class has without declaring them are public.
+        let decl = self.functions.inst(func).origin.decl()?;
         let data = self.functions.decl(decl);
         let (owner, mut access) = (data.owner?, data.access);
         let is_constructor = matches!(data.ast.name, ast::FunctionName::Constructor(_));
+        let is_conversion =
+            matches!(data.ast.name, ast::FunctionName::Operator(ast::OperatorName::Conversion(_)));
         let key = function_key(&data.ast.name);
         let mut needs_object = self.functions.needs_object(decl) && !is_constructor;
         if needs_object && let Some(object) = object {
@@ -91,8 +94,8 @@ impl<'a> Checker<'a> {
         let mut declaring = owner;
         if class != owner {
             let classes = Vec::from_iter(std::iter::once(class).chain(self.records.bases_of(class)));
-            // Conversions are not looked up by name, so their using-declarations are resolved here.
-            if let Some(key) = key {
+            // Other names have been looked up, which resolved the using-declarations on the way.
+            if let Some(key) = key.filter(|_| is_conversion) {
                 classes.iter().for_each(|&at| drop(self.lookup_in_class(at, key)));
             }
             let introduces = |at: &RecordId| self.records.get(*at).introduced.contains(&decl);
@@ -269,7 +272,8 @@ impl<'a> Checker<'a> {
         let key = function_key(&friend.name);
         let around = self.functions.bodies_around(&self.scopes);
         around.into_iter().any(|func| {
-            let Origin::Decl(decl) = self.functions.inst(func).origin else { return false };
+            // Only declared functions are named as friends.
+            let Some(decl) = self.functions.inst(func).origin.decl() else { return false };
             let data = self.functions.decl(decl);
             let (is_member, own_template) = (data.owner.is_some(), data.template.is_some());
             if function_key(&data.ast.name) != key || is_member != friend.scope.is_some() {

@@ -9,7 +9,6 @@
 
 use super::checker::{Checker, FnDeclId};
 use super::convert::Conversion;
-use super::function::Origin;
 use super::init::Memberwise;
 use crate::ast::{FunctionBody, FunctionName, ItemKind};
 use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
@@ -89,7 +88,8 @@ impl<'a> Checker<'a> {
 
     /// Whether the chosen function is deleted: a full specialisation may delete, or stand in for, a template.
     pub(super) fn is_deleted(&mut self, func: FuncId) -> bool {
-        let Origin::Decl(decl) = self.functions.inst(func).origin else { return false };
+        // Only a declaration says `= delete`.
+        let Some(decl) = self.functions.inst(func).origin.decl() else { return false };
         let body = match self.function_specialisation(func, decl) {
             Some(special) => &special.ast.body,
             None => &self.functions.decl(decl).ast.body,
