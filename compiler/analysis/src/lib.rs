@@ -8,6 +8,7 @@ mod addresses;
 mod callable;
 mod counted_loops;
 mod definite_stores;
+mod incoming;
 mod linear;
 mod locals;
 mod memory;
@@ -23,9 +24,10 @@ pub use addresses::{function_loads_pointers, loads_pointers};
 pub use callable::{has_callable_arguments, is_callable, private_pointers};
 pub use counted_loops::{
     ComparedCounter, ConstantTrips, CountedLoop, CountedLoops, CounterRange, ExitTest, TripCounts,
-    constant_trips,
+    as_exit_test, constant_trips, exit_test,
 };
 pub use definite_stores::definitely_stored;
+pub use incoming::IncomingValues;
 pub use linear::{Linear, TermClass, TermPolicy};
 pub use locals::{LocalPointers, LocalUse, Variables, local_pointers, local_uses};
 pub use memory::{Memory, leaves_shared_memory, may_change};
@@ -35,4 +37,4 @@ pub use pointer_slots::PointerSlots;
 pub use threadgroups::observes_threadgroups;
 pub use uses::{use_counts, used_functions};
 pub use waiting_loops::{waiting_loops, waits_for_threads};
-pub use walk::{jumps_out, nesting, walk_insts};
+pub use walk::{jumps_out, nesting, textual_ranges, walk_insts};

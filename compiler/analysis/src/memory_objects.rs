@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::incoming::IncomingValues;
 use super::pointer_slots::PointerSlots;
 use super::walk::walk_insts;
 use anymetal_ir::{
@@ -96,12 +97,19 @@ impl MemoryObjects {
         for (index, &param) in function.params.iter().enumerate() {
             this.pointees[param.index()] = ObjectSet::parameter(index);
         }
+        let incoming = IncomingValues::of(function);
         // Sets only grow, so this ends.
         loop {
             let mut changed = false;
             walk_insts(function, function.body, &mut |inst| {
                 changed |= this.propagate(module, function, inst, summaries);
             });
+            for (value, _) in incoming.definitions(function) {
+                incoming.each_source(function, value, |source| {
+                    let passed = this.pointees(source);
+                    changed |= this.pointees[value.index()].add(passed);
+                });
+            }
             if !changed {
                 return this;
             }

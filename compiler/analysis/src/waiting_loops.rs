@@ -5,19 +5,20 @@
 //! each of its iterations makes progress by itself: a compare-and-exchange that is retried with the value
 //! that it found, or a counter that the loop itself advances.
 //!
-//! The analysis marks what depends on such reads: values, and bytes of locals that are stored such a value or
-//! stored under such a condition. It covers only the data flow within the loop and errs towards waiting.
+//! The analysis marks what depends on such reads: values, what jumps pass and bytes of locals that are stored,
+//! if the value or the condition depends on them. It covers only the data flow within the loop and errs towards waiting.
 //! Functions that are called count as reads if they, or the functions they call, read like that. No other
 //! thread writes thread memory, so volatile accesses of it count as plain accesses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::incoming::IncomingValues;
 use super::locals::{LocalPointers, LocalUse, local_pointers, local_roots, local_uses};
 use super::uses::{callees, used_functions};
 use super::walk::walk_insts;
 use anymetal_ir::{
-    AtomicOp, Block, CmpOp, FuncId, Function, Inst, Label, Local, Module, Op, Space, Type, Value,
+    AtomicOp, Block, CmpOp, FuncId, Function, Inst, Label, Local, Module, Op, Space, Type, Value, ValueDef,
 };
 
 /// Whether the kernel's function, or a function that it calls, has a loop that may wait.
@@ -41,9 +42,10 @@ fn loops(function: &Function, observers: &BTreeSet<FuncId>) -> BTreeSet<Inst> {
         offsets: local_pointers(function),
         uses: local_uses(function),
     };
+    let incoming = IncomingValues::of(function);
     walk_insts(function, function.body, &mut |inst| {
-        if let Op::Loop { label, body, continuing, .. } = function.inst(inst).op
-            && Dependence::new(function, observers, &pointers, [body, continuing]).decides_end_of(label)
+        if let Some((label, ..)) = function.as_loop(inst)
+            && Dependence::new(function, observers, (&pointers, &incoming), inst).decides_end_of(label)
         {
             waiting.insert(inst);
         }
@@ -108,6 +110,9 @@ struct Dependence<'a> {
     function: &'a Function,
     observers: &'a BTreeSet<FuncId>,
     pointers: &'a Pointers,
+    incoming: &'a IncomingValues,
+    /// The loop.
+    inst: Inst,
     blocks: [Block; 2],
     /// Atomic stores, exchanges and the like of the loop may undo what its additions do.
     undoes_additions: bool,
@@ -118,6 +123,8 @@ struct Dependence<'a> {
     locals: Vec<Vec<Range<i64>>>,
     /// Thread memory whose local is not known.
     other_memory: bool,
+    /// Jumps and yields that are only executed where such a value decides so.
+    dependent_jumps: BTreeSet<Inst>,
     /// Inner loops that end by such a value: what they do depends on it.
     inner_loops: BTreeSet<Label>,
     /// Compare-and-exchange operations that wait for a value.
@@ -129,9 +136,12 @@ impl<'a> Dependence<'a> {
     fn new(
         function: &'a Function,
         observers: &'a BTreeSet<FuncId>,
-        pointers: &'a Pointers,
-        blocks: [Block; 2],
+        (pointers, incoming): (&'a Pointers, &'a IncomingValues),
+        inst: Inst,
     ) -> Self {
+        let (_, body, continuing) =
+            function.as_loop(inst).unwrap_or_else(|| unreachable!("{inst} is a loop"));
+        let blocks = [body, continuing];
         let (mut undoes_additions, mut has_fence) = (false, false);
         let mut directions = BTreeSet::new();
         for block in blocks {
@@ -149,12 +159,15 @@ impl<'a> Dependence<'a> {
             function,
             observers,
             pointers,
+            incoming,
+            inst,
             blocks,
             undoes_additions: undoes_additions || directions.len() > 1,
             has_fence,
             values: vec![false; function.values.len()],
             locals: vec![Vec::new(); function.locals.len()],
             other_memory: false,
+            dependent_jumps: BTreeSet::new(),
             inner_loops: BTreeSet::new(),
             locks: BTreeSet::new(),
             has_changed: false,
@@ -167,6 +180,7 @@ impl<'a> Dependence<'a> {
             if self.has_dependent_exit(label) {
                 return true;
             }
+            self.mark_passed(self.inst, false);
             if self.has_changed {
                 continue;
             }
@@ -196,6 +210,9 @@ impl<'a> Dependence<'a> {
         for &inst in function.block(block) {
             let is_dependent = is_dependent || !jumps.pending.is_empty();
             let op = &function.inst(inst).op;
+            if matches!(op, Op::Break(..) | Op::Continue(..) | Op::Yield(_)) && is_dependent {
+                self.dependent_jumps.insert(inst);
+            }
             match op {
                 Op::If { cond, then, otherwise, .. } => {
                     let is_dependent = is_dependent || self.values[cond.index()];
@@ -234,6 +251,24 @@ impl<'a> Dependence<'a> {
                 }
                 Op::Return(_) if is_dependent => jumps.leaves = true,
                 op => self.instruction(inst, op, is_dependent),
+            }
+            self.mark_passed(inst, is_dependent);
+        }
+    }
+
+    /// Marks the parameters and results of a construct that get dependent values, or any by dependent jumps.
+    fn mark_passed(&mut self, construct: Inst, is_dependent: bool) {
+        let function = self.function;
+        let op = &function.inst(construct).op;
+        let is_marked = |inst: &Inst| self.dependent_jumps.contains(inst);
+        let to_params = is_dependent || self.incoming.to_params(construct).iter().any(is_marked);
+        let to_results =
+            is_dependent || self.incoming.to_results(construct).iter().any(|(jump, _)| is_marked(jump));
+        let params = op.params().iter().map(|&value| (value, to_params));
+        for (value, mut depends) in params.chain(op.results().iter().map(|&value| (value, to_results))) {
+            self.incoming.each_source(function, value, |source| depends |= self.values[source.index()]);
+            if depends {
+                self.has_changed |= !std::mem::replace(&mut self.values[value.index()], true);
             }
         }
     }
@@ -352,13 +387,28 @@ impl<'a> Dependence<'a> {
 
     /// Whether the loop read the value, on every path.
     fn is_value_read(&self, value: Value) -> bool {
-        match self.function.def(value) {
-            Some(Op::Load { ptr, .. }) if self.function.ty(*ptr) == Type::Ptr(Space::Thread) => {
-                self.values[value.index()]
-                    && self.pointers.roots[ptr.index()].is_some_and(|local| self.stores_only_read(local))
+        let is_marked = |value: Value| self.values[value.index()];
+        let function = self.function;
+        let is_read = match function.values[value.index()].def {
+            // What it is before the loop is not what an iteration tries again.
+            ValueDef::LoopParam(inst, number) if inst == self.inst => {
+                let mut jumps = self.incoming.to_params(inst).iter();
+                jumps.all(|jump| is_marked(function.inst(*jump).op.passed()[number as usize]))
             }
-            _ => self.values[value.index()],
-        }
+            ValueDef::LoopParam(..) | ValueDef::Result(..) => {
+                let mut only_read = true;
+                self.incoming.each_source(function, value, |source| only_read &= is_marked(source));
+                only_read
+            }
+            ValueDef::Inst(inst) => match function.inst(inst).op {
+                Op::Load { ptr, .. } if function.ty(ptr) == Type::Ptr(Space::Thread) => {
+                    self.pointers.roots[ptr.index()].is_some_and(|local| self.stores_only_read(local))
+                }
+                _ => true,
+            },
+            ValueDef::Param(_) => true,
+        };
+        is_read && is_marked(value)
     }
 
     /// Whether all that the loop stores to the local are values that it read.

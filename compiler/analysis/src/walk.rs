@@ -52,6 +52,27 @@ fn walk_with_depth(function: &Function, block: Block, f: &mut impl FnMut(Inst, u
     }
 }
 
+/// For each instruction: its position in the text, and that after its last nested one.
+pub fn textual_ranges(function: &Function) -> Vec<(u32, u32)> {
+    let mut ranges = vec![(0, 0); function.insts.len()];
+    let mut position = 0;
+    let mut open: Vec<(Block, usize, Option<Inst>)> = vec![(function.body, 0, None)];
+    while let Some((block, at, construct)) = open.pop() {
+        let Some(&inst) = function.block(block).get(at) else {
+            // The end of the last block overwrites those of the earlier blocks.
+            if let Some(construct) = construct {
+                ranges[construct.index()].1 = position;
+            }
+            continue;
+        };
+        open.push((block, at + 1, construct));
+        ranges[inst.index()] = (position, position + 1);
+        position += 1;
+        open.extend(function.inst(inst).op.blocks().into_iter().rev().map(|nested| (nested, 0, Some(inst))));
+    }
+    ranges
+}
+
 #[cfg(test)]
 mod tests {
     use super::{jumps_out, walk_insts};

@@ -1,12 +1,12 @@
 //! The shapes of a kernel's values, by iteration to a fixed point.
 //!
-//! Owns [`Lanes`]. Private variables have the shape that all their stores have. What is stored under
-//! divergent
-//! control flow is varying, unless the variable begins inside of it; what a loop stores that lanes leave at
+//! Owns [`Lanes`]. Private variables have the shape that all their stores have, parameters and results that of
+//! all that is passed to them. What is stored or passed under divergent control flow is varying, unless the variable begins inside of it; what a loop stores that lanes leave at
 //! different times is varying after the loop.
 
 use std::collections::BTreeSet;
 
+use anymetal_analysis::IncomingValues;
 use anymetal_ir::eval::sign_extend;
 use anymetal_ir::{CastOp, Function, Inst, Local, Op, Query, SimdOp, Space, Type, Value};
 
@@ -18,6 +18,7 @@ use crate::shape::{Base, Shape};
 pub(crate) struct Lanes<'f> {
     function: &'f Function,
     places: &'f Places,
+    incoming: IncomingValues,
     group: [u32; 3],
     values: Vec<Option<Shape>>,
     locals: Vec<Option<Shape>>,
@@ -38,6 +39,7 @@ impl<'f> Lanes<'f> {
         let mut lanes = Self {
             function,
             places,
+            incoming: IncomingValues::of(function),
             group,
             values: vec![None; function.values.len()],
             locals: vec![None; function.locals.len()],
@@ -77,6 +79,30 @@ impl<'f> Lanes<'f> {
         let places = self.places;
         for place in places.list() {
             changed |= self.visit(place);
+            changed |= self.define_carried(place.inst);
+        }
+        changed
+    }
+
+    /// The parameters and results of a construct.
+    fn define_carried(&mut self, construct: Inst) -> bool {
+        let function = self.function;
+        let op = &function.inst(construct).op;
+        let params_part = self.divergent.contains(&construct);
+        let results_part = params_part || self.left_apart.contains(&construct);
+        let params = op.params().iter().map(|&value| (value, params_part));
+        let mut changed = false;
+        for (value, parts) in params.chain(op.results().iter().map(|&value| (value, results_part))) {
+            let mut joined = if parts { Some(Shape::Varying) } else { self.values[value.index()].clone() };
+            self.incoming.each_source(function, value, |source| {
+                let passed = self.values[source.index()].as_ref();
+                joined = match (joined.take(), passed) {
+                    (Some(joined), Some(passed)) => Some(joined.join(passed)),
+                    (joined, passed) => joined.or(passed.cloned()),
+                };
+            });
+            changed |= self.values[value.index()] != joined;
+            self.values[value.index()] = joined;
         }
         changed
     }

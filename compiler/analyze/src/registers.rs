@@ -4,8 +4,7 @@ use anymetal_ir::{Function, Op};
 
 use crate::count::Places;
 
-/// 32-bit registers: the most that are alive at once, in the order of the instructions, with private
-/// variables
+/// 32-bit registers: the most that are alive at once, in the order of the instructions, with private variables
 /// of up to 16 bytes. A value that is used in a loop that it was made before is alive until the loop's end.
 /// Code generators order instructions and keep addresses otherwise, so that the number is an estimate.
 pub(crate) fn estimate(function: &Function, places: &Places) -> u32 {
@@ -21,9 +20,11 @@ pub(crate) fn estimate(function: &Function, places: &Places) -> u32 {
     let mut last = vec![None; function.values.len()];
     for (at, place) in list.iter().enumerate() {
         let data = function.inst(place.inst);
-        if let Some(result) = data.result {
-            made[result.index()] = at;
-        }
+        data.result.iter().chain(data.op.params()).for_each(|value| made[value.index()] = at);
+        let end = ends[place.inst.index()];
+        data.op.results().iter().for_each(|result| made[result.index()] = end);
+        // A parameter is there for the next iteration, too.
+        data.op.params().iter().for_each(|param| last[param.index()] = Some(end));
         data.op.for_each_operand(|operand| {
             let is_around = |construct: &&anymetal_ir::Inst| {
                 matches!(function.inst(**construct).op, Op::Loop { .. })

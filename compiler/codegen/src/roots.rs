@@ -1,8 +1,9 @@
-//! Which allocation each pointer belongs to: a fixed point over the function, through pointers kept in
-//! locals.
+//! Which allocation each pointer belongs to: a fixed point over the function, through pointers that are kept
+//! in locals or carried by loops.
 
 use std::collections::BTreeMap;
 
+use anymetal_analysis::IncomingValues;
 use anymetal_ir::{Function, GlobalId, Inst, Local, Op, Scalar, Space, ThreadgroupId, Type, Value};
 
 /// The allocation that a pointer belongs to.
@@ -100,10 +101,12 @@ impl Roots {
             let root = if enabled { Root::Argument(index) } else { Root::Null };
             this.pointers[param.index()] = Pointer::first_byte(root);
         }
+        let incoming = IncomingValues::of(function);
         // Each round can only raise roots in a lattice of height three.
         while std::mem::take(&mut this.changed) {
             for &inst in order {
                 this.visit(function, inst);
+                this.define_carried(function, inst, &incoming);
             }
         }
         this
@@ -158,6 +161,19 @@ impl Roots {
         let inside = self.contents.range((local, i64::MIN)..=(local, i64::MAX));
         for root in inside.map(|(_, content)| content.root).collect::<Vec<_>>() {
             self.expose(root);
+        }
+    }
+
+    /// The parameters and results of a construct.
+    fn define_carried(&mut self, function: &Function, inst: Inst, incoming: &IncomingValues) {
+        let op = &function.inst(inst).op;
+        for &value in op.params().iter().chain(op.results()).filter(|value| function.ty(**value).is_ptr()) {
+            incoming.each_source(function, value, |source| {
+                let pointer = self.pointers[source.index()];
+                if pointer.root != Root::Unset {
+                    self.set(value, pointer);
+                }
+            });
         }
     }
 

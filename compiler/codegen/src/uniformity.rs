@@ -4,6 +4,7 @@
 //! varies if a varying value is stored to it, or if only some of the lanes store. Where this says uniform
 //! lanes branch together; where it says varying nothing is assumed.
 
+use anymetal_analysis::IncomingValues;
 use anymetal_ir::{Block, Function, Inst, Label, Local, Op, Query, SimdOp, Value};
 
 use crate::roots::{Pointer, Root};
@@ -28,6 +29,7 @@ pub(crate) struct Uniformity {
 struct Solver<'a> {
     function: &'a Function,
     sources: &'a Varying<'a>,
+    incoming: IncomingValues,
     pointers: &'a [Pointer],
     varying: Uniformity,
     changed: bool,
@@ -46,7 +48,8 @@ impl Uniformity {
         for &param in &function.params {
             varying.values[param.index()] = (sources.params)(param);
         }
-        let mut solver = Solver { function, sources, pointers, varying, changed: true, around: Vec::new() };
+        let (incoming, around) = (IncomingValues::of(function), Vec::new());
+        let mut solver = Solver { function, sources, incoming, pointers, varying, changed: true, around };
         while std::mem::take(&mut solver.changed) {
             solver.block(function.body, false);
         }
@@ -103,11 +106,30 @@ impl Solver<'_> {
             _ => {}
         }
         if let Some(result) = data.result
-            && !self.varying.values[result.index()]
             && self.varies(&data.op)
         {
-            self.varying.values[result.index()] = true;
-            self.changed = true;
+            self.note(result);
+        }
+        self.define_carried(&data.op);
+    }
+
+    fn note(&mut self, value: Value) {
+        self.changed |= !std::mem::replace(&mut self.varying.values[value.index()], true);
+    }
+
+    /// The parameters and results of a construct: they vary where lanes come by different jumps, too.
+    fn define_carried(&mut self, op: &Op) {
+        let exits_diverge = op.label().is_some_and(|label| self.varying.divergent_exits[label.index()]);
+        let selects = match op {
+            Op::If { cond: selector, .. } | Op::Switch { selector, .. } => !self.uniform(*selector),
+            _ => false,
+        };
+        for &value in op.params().iter().chain(op.results()) {
+            let mut varies = exits_diverge || selects;
+            self.incoming.each_source(self.function, value, |source| varies |= !self.uniform(source));
+            if varies {
+                self.note(value);
+            }
         }
     }
 

@@ -1,136 +1,44 @@
-//! The values that constructs define: which jumps pass them, and the removal of those that are not needed.
+//! The removal of parameters and results that are not needed.
 //!
 //! A result that every yield and break passes the same value is that value; a loop parameter that every
 //! continue passes unchanged is its first value. An undefined value does not become the value of another
 //! path: the code generators make it zero. Values that are used only by jumps that pass them on are dead.
 
-use rustc_hash::FxHashMap;
-
 use super::substitution::Substitution;
-use anymetal_analysis::walk_insts;
-use anymetal_ir::{Block, Function, Inst, Label, Op, Value, ValueDef, Values};
+use anymetal_analysis::{IncomingValues, textual_ranges, walk_insts};
+use anymetal_ir::{Function, Inst, Op, Value, ValueDef, Values};
 
-/// Which jumps pass the values that each construct defines.
-#[derive(Default)]
-pub(super) struct Jumps {
-    /// The constructs that define values, in textual order.
-    constructs: Vec<Inst>,
-    /// The yields and breaks of a construct, and the block that a yield ends.
-    to_results: FxHashMap<Inst, Vec<(Inst, Option<Block>)>>,
-    /// The continues of a loop.
-    to_params: FxHashMap<Inst, Vec<Inst>>,
-}
-
-impl Jumps {
-    /// Finds the jumps of a function.
-    pub(super) fn of(function: &Function) -> Self {
-        let mut jumps = Jumps::default();
-        let mut labelled: FxHashMap<Label, Inst> = FxHashMap::default();
-        walk_insts(function, function.body, &mut |inst| {
-            let op = &function.inst(inst).op;
-            match op {
-                Op::Break(label, values) if !values.is_empty() => {
-                    jumps.to_results.entry(labelled[label]).or_default().push((inst, None));
-                }
-                Op::Continue(label, values) if !values.is_empty() => {
-                    jumps.to_params.entry(labelled[label]).or_default().push(inst);
-                }
-                _ => {}
+/// Removes the parameters and results for which `is_dead` holds, and the values that jumps pass to them.
+fn remove(function: &mut Function, jumps: &IncomingValues, is_dead: impl Fn(Value) -> bool) -> bool {
+    let mut changed = false;
+    for &construct in jumps.constructs() {
+        let op = &function.inst(construct).op;
+        let kept = |values: &[Value]| values.iter().map(|&value| !is_dead(value)).collect::<Vec<bool>>();
+        let (params, results) = (kept(op.params()), kept(op.results()));
+        if params.iter().chain(&results).all(|kept| *kept) {
+            continue;
+        }
+        changed = true;
+        if let Op::Loop { inits, params: of_loop, .. } = &mut function.insts[construct.index()].op {
+            retain(inits, &params);
+            retain(of_loop, &params);
+        }
+        let of_construct = function.insts[construct.index()].op.results_mut();
+        retain(of_construct.expect("what defines values is a construct"), &results);
+        function.number_definitions(construct);
+        for &jump in jumps.to_params(construct) {
+            retain(passed_mut(&mut function.insts[jump.index()].op), &params);
+        }
+        for &(jump, block) in jumps.to_results(construct) {
+            let values = passed_mut(&mut function.insts[jump.index()].op);
+            retain(values, &results);
+            if let Some(block) = block.filter(|_| values.is_empty()) {
+                let last = function.blocks[block.index()].insts.pop();
+                assert_eq!(last, Some(jump), "a yield ends its block");
             }
-            labelled.extend(op.label().map(|label| (label, inst)));
-            if !op.results().is_empty() || !op.params().is_empty() {
-                jumps.constructs.push(inst);
-            }
-            if !op.results().is_empty() {
-                for block in op.blocks() {
-                    if let Some(&last) = function.block(block).last()
-                        && matches!(function.inst(last).op, Op::Yield(_))
-                    {
-                        jumps.to_results.entry(inst).or_default().push((last, Some(block)));
-                    }
-                }
-            }
-        });
-        jumps
-    }
-
-    /// Whether no construct defines a value.
-    pub(super) fn is_empty(&self) -> bool {
-        self.constructs.is_empty()
-    }
-
-    /// The parameters and results, in textual order of their constructs: with the construct, and whether it
-    /// is a parameter.
-    pub(super) fn definitions<'a>(
-        &'a self,
-        function: &'a Function,
-    ) -> impl Iterator<Item = (Value, (Inst, bool))> + 'a {
-        self.constructs.iter().flat_map(|&inst| {
-            let op = &function.inst(inst).op;
-            let params = op.params().iter().map(move |&value| (value, (inst, true)));
-            params.chain(op.results().iter().map(move |&value| (value, (inst, false))))
-        })
-    }
-
-    /// Calls `f` with each value that becomes a parameter or result.
-    pub(super) fn each_source(&self, function: &Function, value: Value, f: impl FnMut(Value)) {
-        match function.values[value.index()].def {
-            ValueDef::LoopParam(inst, n) => self.each_param_source(function, inst, n as usize, f),
-            ValueDef::Result(inst, n) => self.each_result_source(function, inst, n as usize, f),
-            ValueDef::Param(_) | ValueDef::Inst(_) => unreachable!("{value} is not defined by a construct"),
         }
     }
-
-    /// Calls `f` with each value that becomes the `n`-th result of a construct.
-    fn each_result_source(&self, function: &Function, construct: Inst, n: usize, mut f: impl FnMut(Value)) {
-        for &(jump, _) in self.to_results.get(&construct).into_iter().flatten() {
-            f(function.inst(jump).op.passed()[n]);
-        }
-    }
-
-    /// Calls `f` with each value that becomes the `n`-th parameter of a loop.
-    fn each_param_source(&self, function: &Function, construct: Inst, n: usize, mut f: impl FnMut(Value)) {
-        let Op::Loop { inits, .. } = &function.inst(construct).op else {
-            unreachable!("{construct} has parameters, so it is a loop")
-        };
-        f(inits[n]);
-        for &jump in self.to_params.get(&construct).into_iter().flatten() {
-            f(function.inst(jump).op.passed()[n]);
-        }
-    }
-
-    /// Removes the parameters and results for which `is_dead` holds, and the values that jumps pass to them.
-    fn remove(&self, function: &mut Function, is_dead: impl Fn(Value) -> bool) -> bool {
-        let mut changed = false;
-        for &construct in &self.constructs {
-            let op = &function.inst(construct).op;
-            let kept = |values: &[Value]| values.iter().map(|&value| !is_dead(value)).collect::<Vec<bool>>();
-            let (params, results) = (kept(op.params()), kept(op.results()));
-            if params.iter().chain(&results).all(|kept| *kept) {
-                continue;
-            }
-            changed = true;
-            if let Op::Loop { inits, params: of_loop, .. } = &mut function.insts[construct.index()].op {
-                retain(inits, &params);
-                retain(of_loop, &params);
-            }
-            let of_construct = function.insts[construct.index()].op.results_mut();
-            retain(of_construct.expect("what defines values is a construct"), &results);
-            function.number_definitions(construct);
-            for &jump in self.to_params.get(&construct).into_iter().flatten() {
-                retain(passed_mut(&mut function.insts[jump.index()].op), &params);
-            }
-            for &(jump, block) in self.to_results.get(&construct).into_iter().flatten() {
-                let values = passed_mut(&mut function.insts[jump.index()].op);
-                retain(values, &results);
-                if let Some(block) = block.filter(|_| values.is_empty()) {
-                    let last = function.blocks[block.index()].insts.pop();
-                    assert_eq!(last, Some(jump), "a yield ends its block");
-                }
-            }
-        }
-        changed
-    }
+    changed
 }
 
 fn retain(values: &mut Values, kept: &[bool]) {
@@ -150,8 +58,8 @@ const MAX_ROUNDS: usize = 8;
 
 /// Replaces parameters and results that can have one value only. Returns whether there were any.
 pub(super) fn remove_trivial(function: &mut Function) -> bool {
-    let jumps = Jumps::of(function);
-    if jumps.constructs.is_empty() {
+    let jumps = IncomingValues::of(function);
+    if jumps.is_empty() {
         return false;
     }
     let ranges = textual_ranges(function);
@@ -177,32 +85,11 @@ pub(super) fn remove_trivial(function: &mut Function) -> bool {
             break;
         }
     }
-    if !jumps.remove(function, |value| removed[value.index()]) {
+    if !remove(function, &jumps, |value| removed[value.index()]) {
         return false;
     }
     substitution.apply_everywhere(function);
     true
-}
-
-/// For each instruction: its position in the text, and that after its last nested one.
-fn textual_ranges(function: &Function) -> Vec<(u32, u32)> {
-    let mut ranges = vec![(0, 0); function.insts.len()];
-    let mut position = 0;
-    let mut open: Vec<(Block, usize, Option<Inst>)> = vec![(function.body, 0, None)];
-    while let Some((block, at, construct)) = open.pop() {
-        let Some(&inst) = function.block(block).get(at) else {
-            // The end of the last block overwrites those of the earlier blocks.
-            if let Some(construct) = construct {
-                ranges[construct.index()].1 = position;
-            }
-            continue;
-        };
-        open.push((block, at + 1, construct));
-        ranges[inst.index()] = (position, position + 1);
-        position += 1;
-        open.extend(function.inst(inst).op.blocks().into_iter().rev().map(|nested| (nested, 0, Some(inst))));
-    }
-    ranges
 }
 
 /// Finds the only value that is passed to a parameter or result, apart from itself.
@@ -244,8 +131,8 @@ impl One {
 /// Removes parameters and results that nothing uses but jumps that pass them on. Returns whether there were
 /// any.
 pub(super) fn remove_dead(function: &mut Function) -> bool {
-    let jumps = Jumps::of(function);
-    if jumps.constructs.is_empty() {
+    let jumps = IncomingValues::of(function);
+    if jumps.is_empty() {
         return false;
     }
     let mut live = vec![false; function.values.len()];
@@ -269,5 +156,5 @@ pub(super) fn remove_dead(function: &mut Function) -> bool {
             }
         }
     }
-    jumps.remove(function, |value| !live[value.index()])
+    remove(function, &jumps, |value| !live[value.index()])
 }

@@ -11,7 +11,7 @@
 //! loop for example, is not changed.
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
-use anymetal_ir::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value};
+use anymetal_ir::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value, Values};
 
 /// Maximum depth to which a condition's definition is followed.
 const DEPTH: u32 = 16;
@@ -37,7 +37,7 @@ fn is_barrier(op: &Op) -> bool {
 /// Whether the value may differ between threads of a threadgroup, judged by its definition.
 fn is_divergent(function: &Function, value: Value, depth: u32) -> bool {
     let Some(op) = function.def(value) else {
-        // Parameters of kernels are the same for all threads.
+        // Parameters of kernels are the same for all threads; what constructs define is not followed.
         return false;
     };
     if let Op::Query(query) = op {
@@ -48,6 +48,12 @@ fn is_divergent(function: &Function, value: Value, depth: u32) -> bool {
         op.for_each_operand(|operand| found = found || is_divergent(function, operand, depth - 1));
     }
     found
+}
+
+/// The values that an instruction defines where it is.
+fn definitions(function: &Function, inst: Inst) -> Vec<Value> {
+    let data = function.inst(inst);
+    data.result.into_iter().chain(data.op.results().iter().copied()).collect()
 }
 
 struct BarrierHoister<'f> {
@@ -62,11 +68,12 @@ impl BlockRewriter for BarrierHoister<'_> {
 
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         match self.function.inst(inst).op {
-            Op::If { cond, then, otherwise, .. }
+            Op::If { cond, then, otherwise, ref results }
                 if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, DEPTH) =>
             {
+                let results = results.clone();
                 self.changed = true;
-                self.split(cond, [then, otherwise], out);
+                self.split(cond, [then, otherwise], results, out);
             }
             _ => out.push(inst),
         }
@@ -91,12 +98,14 @@ impl BarrierHoister<'_> {
         direct && !deep
     }
 
-    fn split(&mut self, cond: Value, branch: [Block; 2], out: &mut Vec<Inst>) {
-        let mut arms: Vec<Vec<Vec<Inst>>> = Vec::new();
+    /// The last branch has the results.
+    fn split(&mut self, cond: Value, branch: [Block; 2], results: Values, out: &mut Vec<Inst>) {
+        let (mut arms, mut yields): (Vec<Vec<Vec<Inst>>>, Vec<Option<Inst>>) = (Vec::new(), Vec::new());
         // The scope of each barrier between two segments: the wider one of the arms'.
         let mut scopes: Vec<BarrierScope> = Vec::new();
         for block in branch {
-            let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+            let mut insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+            yields.push(insts.pop_if(|last| matches!(self.function.inst(*last).op, Op::Yield(_))));
             let kept = self.hoist_pure(insts, out);
             let barriers = kept.iter().map(|&inst| &self.function.inst(inst).op).filter(|op| is_barrier(op));
             for (n, barrier) in barriers.enumerate() {
@@ -105,14 +114,17 @@ impl BarrierHoister<'_> {
                     scopes[n] = BarrierScope::Grid;
                 }
             }
-            let mut segments: Vec<Vec<Inst>> =
-                kept.split(|&inst| is_barrier(&self.function.inst(inst).op)).map(<[Inst]>::to_vec).collect();
-            self.pass_values(&mut segments, out);
-            arms.push(segments);
+            arms.push(
+                kept.split(|&inst| is_barrier(&self.function.inst(inst).op)).map(<[Inst]>::to_vec).collect(),
+            );
         }
         let count = scopes.len() + 1;
         assert!(arms.iter().any(|arm| arm.len() == count), "each barrier separates two segments of an arm");
-        arms.iter_mut().for_each(|arm| arm.resize(count, Vec::new()));
+        for (arm, yields) in arms.iter_mut().zip(yields) {
+            arm.resize(count, Vec::new());
+            arm[count - 1].extend(yields);
+            self.pass_values(arm, out);
+        }
         for n in 0..count {
             if n > 0 {
                 out.push(self.add(Op::Barrier(scopes[n - 1], None), None));
@@ -123,7 +135,10 @@ impl BarrierHoister<'_> {
                 self.function.blocks[block.index()].insts = std::mem::take(&mut arm[n]);
             }
             let [then, otherwise] = blocks;
-            out.push(self.add(Op::branch(cond, then, otherwise), None));
+            let results = if n + 1 == count { results.clone() } else { Values::new() };
+            let branch = self.add(Op::If { cond, then, otherwise, results }, None);
+            self.function.number_definitions(branch);
+            out.push(branch);
         }
     }
 
@@ -139,7 +154,7 @@ impl BarrierHoister<'_> {
             if outside && data.op.is_pure() {
                 out.push(inst);
             } else {
-                inside.extend(data.result);
+                inside.extend(definitions(self.function, inst));
                 kept.push(inst);
             }
         }
@@ -150,31 +165,43 @@ impl BarrierHoister<'_> {
     fn pass_values(&mut self, segments: &mut [Vec<Inst>], out: &mut Vec<Inst>) {
         for from in 0..segments.len() {
             for inst in segments[from].clone() {
-                let Some(value) = self.function.inst(inst).result else { continue };
-                let readers: Vec<usize> =
-                    (from + 1..segments.len()).filter(|&to| self.uses(&segments[to], value)).collect();
-                if readers.is_empty() {
-                    continue;
-                }
-                let ty = self.function.ty(value);
-                let align = ty.size().next_power_of_two();
-                let local = self.function.add_local("lifted", u64::from(ty.size()), align);
-                out.push(self.add(Op::LocalStart(local), None));
-                let (addr, ptr) = self.address(local);
-                let store = self.add(Op::Store { ptr, value, align, volatile: false }, None);
-                let at = segments[from].iter().position(|&other| other == inst);
-                let after = at.expect("the value is defined in this segment") + 1;
-                segments[from].splice(after..after, [addr, store]);
-                for to in readers {
-                    let (addr, ptr) = self.address(local);
-                    let load = self.add(Op::Load { ptr, align, volatile: false }, Some(ty));
-                    let loaded = self.function.result(load);
-                    for inst in segments[to].clone() {
-                        self.replace(inst, value, loaded);
-                    }
-                    segments[to].splice(0..0, [addr, load]);
+                for value in definitions(self.function, inst) {
+                    self.pass_value(value, (from, inst), segments, out);
                 }
             }
+        }
+    }
+
+    /// Passes a value that an instruction of a segment defines to the later ones that use it.
+    fn pass_value(
+        &mut self,
+        value: Value,
+        (from, inst): (usize, Inst),
+        segments: &mut [Vec<Inst>],
+        out: &mut Vec<Inst>,
+    ) {
+        let readers: Vec<usize> =
+            (from + 1..segments.len()).filter(|&to| self.uses(&segments[to], value)).collect();
+        if readers.is_empty() {
+            return;
+        }
+        let ty = self.function.ty(value);
+        let align = ty.size().next_power_of_two();
+        let local = self.function.add_local("lifted", u64::from(ty.size()), align);
+        out.push(self.add(Op::LocalStart(local), None));
+        let (addr, ptr) = self.address(local);
+        let store = self.add(Op::Store { ptr, value, align, volatile: false }, None);
+        let at = segments[from].iter().position(|&other| other == inst);
+        let after = at.expect("the value is defined in this segment") + 1;
+        segments[from].splice(after..after, [addr, store]);
+        for to in readers {
+            let (addr, ptr) = self.address(local);
+            let load = self.add(Op::Load { ptr, align, volatile: false }, Some(ty));
+            let loaded = self.function.result(load);
+            for inst in segments[to].clone() {
+                self.replace(inst, value, loaded);
+            }
+            segments[to].splice(0..0, [addr, load]);
         }
     }
 

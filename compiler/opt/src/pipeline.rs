@@ -66,7 +66,7 @@ passes! {
             !unrolled.is_empty()
         };
     REG2MEM = "reg2mem", O0, "Demote loop parameters and results of constructs to private variables.",
-        |function, _| reg2mem::reg2mem(function);
+        |function, _| reg2mem::reg2mem(function).is_some();
     COMPACT = "compact", O0, "Drop unreachable instructions and number the rest in order.",
         |function, _| compact::compact(function);
     HOIST_DIVERGENT_BARRIERS = "hoist_divergent_barriers", O0, "Move threadgroup barriers out of divergent branches.",
@@ -91,13 +91,7 @@ passes! {
 }
 
 /// Makes code small and simple, for every target and between other passes.
-pub const SIMPLIFY: &[Step] = &[SIMPLIFY_VALUES, DEMOTE];
-
-/// The target's passes and the code generators know private variables, not what constructs define.
-const DEMOTE: Step = Step::Pass(&REG2MEM, &[Step::Pass(&DCE, &[]), Step::Pass(&COMPACT, &[])]);
-
-/// The passes that work on loop parameters and results of constructs.
-const SIMPLIFY_VALUES: Step = Step::Fixpoint(
+pub const SIMPLIFY: &[Step] = &[Step::Fixpoint(
     &[
         &FOLD,
         // Before constants are rounded once more, and where all executors see it.
@@ -118,13 +112,11 @@ const SIMPLIFY_VALUES: Step = Step::Fixpoint(
     &COMPACT,
     // Each round that matters enables the next by one more nested fact, so few are needed.
     8,
-);
+)];
 
 /// The CPU: barriers only in uniform control flow, then what vector code of whole SIMD-groups profits from.
 pub const CPU: &[Step] = &[
-    Step::Pass(&REG2MEM, &[]),
     Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]),
-    Step::Pass(&LOCALIZE_DIVERGENT_EXITS, &[]),
     Step::Pass(&PREFETCH, &[]),
     Step::Pass(&MERGE_STORES, &[]),
     Step::Pass(&DIV_REM_PAIRS, &[]),
@@ -134,12 +126,16 @@ pub const CPU: &[Step] = &[
 /// is done by it, so that versioning is worth its code size.
 pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
     Step::Pass(&GROUP_SIZE, SIMPLIFY),
-    Step::Pass(&UNIFORM_DIV_VERSIONING, &[SIMPLIFY_VALUES, DEMOTE, Step::Pass(&DIV_REM_PAIRS, &[])]),
+    Step::Pass(&UNIFORM_DIV_VERSIONING, SIMPLIFY),
+    Step::Pass(&DIV_REM_PAIRS, &[]),
 ];
 
+/// The CPU's code generator knows private variables, not what constructs define, and executes the constructs
+/// around barriers once for all threads of a threadgroup. It runs these after its analysis of loops.
+pub const CPU_VARIABLES: &[Step] = &[Step::Pass(&REG2MEM, &[]), Step::Pass(&LOCALIZE_DIVERGENT_EXITS, &[])];
+
 /// NVIDIA GPUs: a thread stays a thread, LLVM and the driver's assembler do the rest.
-pub const NVIDIA: &[Step] =
-    &[Step::Pass(&REG2MEM, &[]), Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
+pub const NVIDIA: &[Step] = &[Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
 
 /// NVIDIA GPUs, for code of whole threadgroups of one size, after [`NVIDIA`].
 pub const NVIDIA_WHOLE_THREADGROUPS: &[Step] = &[Step::Pass(&GROUP_SIZE, SIMPLIFY)];
@@ -149,6 +145,7 @@ pub const PIPELINES: &[(&str, &[Step])] = &[
     ("simplify", SIMPLIFY),
     ("cpu", CPU),
     ("cpu, whole threadgroups of one size", CPU_WHOLE_THREADGROUPS),
+    ("cpu, before code generation", CPU_VARIABLES),
     ("nvidia", NVIDIA),
     ("nvidia, whole threadgroups of one size", NVIDIA_WHOLE_THREADGROUPS),
 ];

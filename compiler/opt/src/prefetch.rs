@@ -22,10 +22,11 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashSet;
 
+use self::grid::Advance;
 use self::hints::PrefetchBuilder;
-use anymetal_analysis::{CountedLoops, Variables, walk_insts};
+use anymetal_analysis::{CountedLoops, as_exit_test, walk_insts};
 use anymetal_ir::{
-    BinOp, Block, CastOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef,
+    BinOp, Block, CastOp, Function, Inst, Label, Op, PrefetchHint, Query, Space, Type, Value, ValueDef,
 };
 
 /// Maximum depth to which a definition is followed.
@@ -35,8 +36,7 @@ const MATH_COST: usize = 10;
 
 /// Adds prefetches to one function; returns whether there are any.
 pub fn prefetch(function: &mut Function) -> bool {
-    let variables = Variables::of(function);
-    let finder = Finder { function, variables };
+    let finder = Finder { function, loops: CountedLoops::new(function) };
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
     let has_site = |root| found.iter().any(|site: &PrefetchSite| site.root == root);
@@ -94,7 +94,20 @@ struct Stride {
 
 impl Stride {
     const ZERO: Self = Self { value: None, times: 0 };
-    const ONE: Self = Self { value: None, times: 1 };
+
+    /// The change as a stride, if it is one.
+    fn of(advance: &Advance) -> Option<Self> {
+        match advance {
+            Advance::Known(times) => Some(Self { value: None, times: *times }),
+            Advance::Threads(_) => None,
+            Advance::Sum(a, b) => Self::of(a)?.plus(Self::of(b)?),
+            Advance::Times(advance, value) => {
+                let stride = Self::of(advance).filter(|stride| stride.value.is_none())?;
+                Some(Self { value: Some(*value), ..stride })
+            }
+            Advance::Scaled(advance, by) => Self::of(advance)?.scaled(*by),
+        }
+    }
 
     fn is_zero(self) -> bool {
         self.times == 0
@@ -131,8 +144,8 @@ struct PrefetchSite {
 
 /// `for (counter = start; counter < bound; …)`, or `if (thread × times < bound)`.
 struct CountedRange {
-    /// `None`: the thread's position is the counter.
-    counter: Option<Local>,
+    /// The loop's parameter; `None`: the thread's position is the counter.
+    counter: Option<Value>,
     start: Option<Value>,
     times: i64,
     bound: Value,
@@ -140,19 +153,19 @@ struct CountedRange {
 
 struct Finder<'f> {
     function: &'f Function,
-    variables: Variables,
+    loops: CountedLoops<'f>,
 }
 
 impl Finder<'_> {
     fn block(&self, block: Block, found: &mut Vec<PrefetchSite>) {
         let insts = self.function.block(block);
-        for (at, &inst) in insts.iter().enumerate() {
+        for &inst in insts {
             if let Op::Loop { label, body, .. } = self.function.inst(inst).op
-                && let Some(counted) = self.counted(inst, label, body, &insts[..at])
+                && let Some(counted) = self.counted(inst, label, body)
             {
                 let cost = self.cost(inst);
                 self.row_sites(body, &counted, cost, found);
-                self.grid_stride_sites(inst, body, &counted, cost, found);
+                self.grid_stride_sites(body, &counted, cost, found);
             }
             if let Op::If { cond, then, .. } = self.function.inst(inst).op
                 && let Some(counted) = self.guarded_range(cond)
@@ -175,15 +188,13 @@ impl Finder<'_> {
         cost
     }
 
-    /// `before`: the instructions before the loop in its block.
-    fn counted(&self, inst: Inst, label: Label, body: Block, before: &[Inst]) -> Option<CountedRange> {
-        let loops = CountedLoops::new(self.function, &self.variables);
-        let test = self.function.block(body).iter().find_map(|&inst| loops.as_exit_test(inst, label))?;
-        let compared = loops.compared(test, inst)?;
-        let start = loops.stored_before(compared.counter, before)?;
+    fn counted(&self, inst: Inst, label: Label, body: Block) -> Option<CountedRange> {
+        let mut insts = self.function.block(body).iter();
+        let test = insts.find_map(|&inst| as_exit_test(self.function, inst, label))?;
+        let compared = self.loops.compared(test, inst)?;
         Some(CountedRange {
             counter: Some(compared.counter),
-            start: Some(start),
+            start: Some(self.loops.start(compared.counter)),
             times: 1,
             bound: compared.limit,
         })
@@ -199,7 +210,7 @@ impl Finder<'_> {
 
     fn guarded_range(&self, cond: Value) -> Option<CountedRange> {
         let (a, b) = self.compared(cond)?;
-        let of_thread = |value| self.stride(value, &|op| self.is_index(op, None), MAX_DEPTH);
+        let of_thread = |value| self.stride(value, &|value| self.is_index(value, None));
         match (of_thread(a)?, of_thread(b)?) {
             (Stride { value: None, times }, Stride::ZERO) if times > 0 => {
                 Some(CountedRange { counter: None, start: None, times, bound: b })
@@ -232,7 +243,7 @@ impl Finder<'_> {
                 continue;
             }
             let Some(root) = self.root(pointer) else { continue };
-            let loop_stride = self.stride(pointer, &|op| self.is_index(op, counted.counter), MAX_DEPTH);
+            let loop_stride = self.stride(pointer, &|value| self.is_index(value, counted.counter));
             let Some(Stride { value: None, times: loop_stride }) = loop_stride else { continue };
             let stride = self.stride_per_threadgroup(pointer, loop_stride, counted);
             assert!(counted.times > 0, "a counter that counts {} at a time", counted.times);
@@ -260,25 +271,24 @@ impl Finder<'_> {
         counted: &CountedRange,
     ) -> Option<Stride> {
         let axis = Op::Query(Query::ThreadgroupPositionInGrid(0));
-        let group = |op: &Op| (*op == axis).then_some(Stride::ONE);
+        let group = |value| (self.function.def(value) == Some(&axis)).then_some(Advance::Known(1));
         // The stride of the counter's start value is added below.
-        let index = |op: &Op| self.is_index(op, counted.counter).map(|_| Stride::ZERO);
-        let own = self.stride(pointer, &|op| group(op).or_else(|| index(op)), MAX_DEPTH)?;
-        let started =
-            counted.start.map_or(Some(Stride::ZERO), |start| self.stride(start, &group, MAX_DEPTH))?;
+        let index = |value| self.is_index(value, counted.counter).map(|_| Advance::ZERO);
+        let own = self.stride(pointer, &|value| group(value).or_else(|| index(value)))?;
+        let started = counted.start.map_or(Some(Stride::ZERO), |start| self.stride(start, &group))?;
         own.plus(started.scaled(loop_stride)?).filter(|stride| !stride.is_zero())
     }
 
-    /// A stride of one, if the operation reads the counter.
-    fn is_index(&self, op: &Op, counter: Option<Local>) -> Option<Stride> {
-        let found = match (op, counter) {
-            (Op::Load { ptr, .. }, Some(counter)) => self.variable(*ptr) == Some(counter),
-            (Op::Query(query), None) => {
-                matches!(query, Query::ThreadIndexInThreadgroup | Query::ThreadPositionInThreadgroup(0))
-            }
-            _ => false,
+    /// A change of one, if the value is the counter.
+    fn is_index(&self, value: Value, counter: Option<Value>) -> Option<Advance> {
+        let found = match counter {
+            Some(counter) => value == counter,
+            None => matches!(
+                self.function.def(value),
+                Some(Op::Query(Query::ThreadIndexInThreadgroup | Query::ThreadPositionInThreadgroup(0)))
+            ),
         };
-        found.then_some(Stride::ONE)
+        found.then_some(Advance::Known(1))
     }
 
     /// Whether the stride per threadgroup equals the range that the loop covers.
@@ -333,51 +343,9 @@ impl Finder<'_> {
         value
     }
 
-    /// The stride of the value when the operations for which `known` returns a stride advance by one.
-    fn stride(&self, value: Value, known: &dyn Fn(&Op) -> Option<Stride>, depth: u32) -> Option<Stride> {
-        let depth = depth.checked_sub(1)?;
-        let Some(op) = self.function.def(value) else {
-            // Parameters do not change.
-            return Some(Stride::ZERO);
-        };
-        if let Some(stride) = known(op) {
-            return Some(stride);
-        }
-        let of = |value: Value| self.stride(value, known, depth);
-        match op {
-            Op::Cast(CastOp::ZExt | CastOp::SExt, a) => of(*a),
-            Op::Binary(BinOp::Add, a, b) => of(*a)?.plus(of(*b)?),
-            Op::Binary(BinOp::Mul, a, b) => {
-                let (first, second) = (of(*a)?, of(*b)?);
-                match (first.is_zero(), second.is_zero()) {
-                    (true, true) => Some(Stride::ZERO),
-                    (false, true) => self.times(first, *b),
-                    (true, false) => self.times(second, *a),
-                    (false, false) => None,
-                }
-            }
-            Op::PtrAdd { base, index, scale, .. } => {
-                let index = index.map_or(Some(Stride::ZERO), of)?;
-                of(*base)?.plus(index.scaled(i64::from(*scale))?)
-            }
-            Op::Load { ptr, .. } if self.function.ty(*ptr) == Type::Ptr(Space::Constant) => {
-                of(*ptr).filter(|stride| stride.is_zero())
-            }
-            Op::Query(_) | Op::Const(_) => Some(Stride::ZERO),
-            op => {
-                let mut none = op.is_pure();
-                op.for_each_operand(|operand| none = none && of(operand) == Some(Stride::ZERO));
-                none.then_some(Stride::ZERO)
-            }
-        }
-    }
-
-    fn times(&self, stride: Stride, by: Value) -> Option<Stride> {
-        match (self.function.as_const(by).and_then(|by| i64::try_from(by).ok()), stride.value) {
-            (Some(by), _) => stride.scaled(by),
-            (None, None) => Some(Stride { value: Some(by), times: stride.times }),
-            (None, Some(_)) => None,
-        }
+    /// The change of the value as a stride, given that of the values for which `known` returns one.
+    fn stride(&self, value: Value, known: &dyn Fn(Value) -> Option<Advance>) -> Option<Stride> {
+        Stride::of(&self.advance(value, known)?)
     }
 
     /// The argument that a pointer comes from.
@@ -394,16 +362,9 @@ impl Finder<'_> {
         }
     }
 
-    /// The variable that a value was loaded from.
-    fn variable_read(&self, value: Value) -> Option<Local> {
-        match *self.function.def(value)? {
-            Op::Load { ptr, .. } => self.variable(ptr),
-            _ => None,
-        }
-    }
-
-    fn variable(&self, ptr: Value) -> Option<Local> {
-        self.variables.at(ptr)
+    /// Whether the value is a parameter of the function, which does not change.
+    fn is_param(&self, value: Value) -> bool {
+        matches!(self.function.values[value.index()].def, ValueDef::Param(_))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Demotes loop parameters and results of constructs to private variables, as LLVM's `reg2mem` demotes phi
-//! nodes: for the target's passes and the code generators, which know variables only.
+//! nodes: for the CPU's code generator, which knows variables only.
 //!
 //! Each jump stores what it passes, and each parameter and result is loaded where it is used. Before its
 //! variable gets another value it is loaded once more if later instructions use it. So values that are passed
@@ -15,16 +15,16 @@ mod classes;
 
 use rustc_hash::FxHashMap;
 
-use super::block_values::Jumps;
-use anymetal_analysis::use_counts;
+use anymetal_analysis::{IncomingValues, use_counts};
 use anymetal_ir::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Space, Type, Value, ValueDef};
 use classes::Classes;
 
-/// Demotes the parameters and results of a function; returns whether there were any.
-pub fn reg2mem(function: &mut Function) -> bool {
-    let jumps = Jumps::of(function);
+/// Demotes the parameters and results of a function. Returns these values, each with the loads that take its
+/// place; `None` if there were no such values.
+pub fn reg2mem(function: &mut Function) -> Option<Vec<(Value, Value)>> {
+    let jumps = IncomingValues::of(function);
     if jumps.is_empty() {
-        return false;
+        return None;
     }
     let classes = Classes::of(function, &jumps);
     let mut demoter = Demoter {
@@ -34,6 +34,7 @@ pub fn reg2mem(function: &mut Function) -> bool {
         log: Vec::new(),
         loaded: FxHashMap::default(),
         loads: Vec::new(),
+        all_loads: Vec::new(),
         uses: use_counts(function),
         classes,
         function,
@@ -43,9 +44,10 @@ pub fn reg2mem(function: &mut Function) -> bool {
     demoter.block(body, &[]);
     debug_assert!(demoter.uses.iter().all(|&uses| uses == 0), "the walk has met every use");
     demoter.function.blocks[body.index()].insts.splice(0..0, entry);
+    let loads = demoter.all_loads;
     function.variable_names.clear();
     function.values.iter_mut().for_each(|value| value.variable = 0);
-    true
+    Some(loads)
 }
 
 /// The variable of a class.
@@ -71,6 +73,8 @@ struct Demoter<'a> {
     /// The loads of parameters and results that are visible here, and their order.
     loaded: FxHashMap<Value, Value>,
     loads: Vec<Value>,
+    /// All loads, each after the parameter or result.
+    all_loads: Vec<(Value, Value)>,
     /// How often each value is used from here on, in textual order.
     uses: Vec<u32>,
 }
@@ -247,6 +251,7 @@ impl Demoter<'_> {
         let loaded = self.function.result(load);
         self.loaded.insert(value, loaded);
         self.loads.push(value);
+        self.all_loads.push((value, loaded));
         loaded
     }
 

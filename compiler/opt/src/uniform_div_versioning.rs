@@ -6,25 +6,22 @@
 //! distance `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and
 //! `x % n == r0 + e`. The version guarded by that test is a clone of the code that follows, in which
 //! divergence analysis sees a uniform quotient, and so do further divisions of it. For a loop that divides a
-//! loop-carried variable the first iteration is peeled. A remainder is then multiplied by a stride; where the
+//! parameter of the loop the first iteration is peeled. A remainder is then multiplied by a stride; where the
 //! stride is 1, a second version uses the remainder itself.
 //!
 //! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
 
 mod candidates;
 mod guards;
-mod private_copies;
 
 use rustc_hash::FxHashSet;
 
 use super::copy::Cloner;
 use super::manager::TargetInfo;
-use super::{dce, mem2reg, reg2mem};
 use anymetal_analysis::walk_insts;
-use anymetal_ir::{BinOp, Block, Function, Inst, Label, Op, Type, Value};
+use anymetal_ir::{BinOp, Block, Function, Inst, Label, Op, Type, Value, Values};
 use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
 use guards::Active;
-use private_copies::{PrivateLocalPlan, PrivateLocals};
 
 /// Maximum number of instructions cloned for one test.
 const MAX_COPY: usize = 160;
@@ -65,10 +62,6 @@ pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) 
             break;
         }
         changed = true;
-        // The values of a version's variables on its entry become visible.
-        mem2reg::mem2reg(function);
-        reg2mem::reg2mem(function);
-        dce::dce(function);
     }
     changed
 }
@@ -159,9 +152,47 @@ impl Writer<'_> {
         block
     }
 
-    fn scope(&mut self, to: &mut Vec<Inst>, label: Label, insts: Vec<Inst>) {
+    /// Adds a scope with results of these types; returns the results.
+    fn scope(&mut self, to: &mut Vec<Inst>, label: Label, insts: Vec<Inst>, types: &[Type]) -> Values {
         let body = self.block(insts);
-        self.effect(to, Op::scope(label, body));
+        self.construct(to, Op::scope(label, body), types)
+    }
+
+    /// Adds a construct with results of these types; returns the results.
+    fn construct(&mut self, to: &mut Vec<Inst>, op: Op, types: &[Type]) -> Values {
+        self.effect(to, op);
+        let construct = *to.last().expect("it was added");
+        types.iter().map(|&ty| self.function.add_construct_result(construct, ty)).collect()
+    }
+
+    /// Takes the jump or yield from the end of a block, if it has one, with what it passes.
+    fn take_terminator(&self, insts: &mut Vec<Inst>) -> Terminator {
+        let jump = insts.pop_if(|last| self.function.inst(*last).op.ends_block());
+        let mut values = Vec::new();
+        if let Some(jump) = jump {
+            self.function.inst(jump).op.for_each_operand(|value| values.push(value));
+        }
+        let types = values.iter().map(|&value| self.function.ty(value)).collect();
+        Terminator { jump, values, types }
+    }
+
+    /// Ends a block with the jump or yield, which passes these values instead of its own.
+    fn put_terminator(&mut self, to: &mut Vec<Inst>, terminator: &Terminator, values: &[Value]) {
+        let Some(jump) = terminator.jump else {
+            // Control goes on after the block.
+            return;
+        };
+        let mut values = values.iter().copied();
+        let passed = &mut self.function.insts[jump.index()].op;
+        passed.for_each_operand_mut(|value| *value = values.next().expect("there is one for each operand"));
+        to.push(jump);
+    }
+
+    /// Ends a block of a construct that has results.
+    fn yields(&mut self, to: &mut Vec<Inst>, values: &[Value]) {
+        if !values.is_empty() {
+            self.effect(to, Op::Yield(values.iter().copied().collect()));
+        }
     }
 
     /// Code where the test fails is not versioned again.
@@ -176,37 +207,44 @@ impl Writer<'_> {
     fn version_rest(&mut self, block: Block, at: usize, step: u32) {
         let (op, x, y) = self.operands();
         let mut out = self.function.block(block).to_vec();
-        let rest = out.split_off(at);
+        let mut rest = out.split_off(at);
         assert_eq!(rest.first(), Some(&self.division), "the version begins with the operation");
-        let plan = PrivateLocalPlan::of(self.function, block, &rest);
-        if op == BinOp::Mul {
+        let terminator = self.take_terminator(&mut rest);
+        let results = if op == BinOp::Mul {
             self.state.done.insert(self.division);
             let test = self.unit_factor_test(&mut out, x, y);
-            let mut fast = Vec::new();
-            let locals = self.start_private_locals(&mut fast, &plan);
-            fast.extend(self.copy(&locals, &test.known, &rest));
-            self.branch(&mut out, test.holds, fast, rest);
+            let (mut fast, values) = self.copy(&test.known, &rest, &terminator.values);
+            self.yields(&mut fast, &values);
+            self.yields(&mut rest, &terminator.values);
+            self.branch(&mut out, test.holds, fast, rest, &terminator.types)
         } else {
             self.mark_done(&rest);
             let mut tested = Vec::new();
             let threads = (step, Active::All);
             let test = self.uniform_quotient_test(&mut tested, &rest, (x, y), (x, y), threads);
-            let mut fast = Vec::new();
-            let locals = self.start_private_locals(&mut fast, &plan);
-            fast.extend(self.copy(&locals, &test.known, &rest));
+            let (fast, values) = self.copy(&test.known, &rest, &terminator.values);
             let done = self.function.add_label();
-            self.branch_and_leave(&mut tested, test.holds, fast, done);
-            self.guard_whole_simdgroup(&mut out, tested, rest, done);
-        }
+            self.branch_and_leave(&mut tested, test.holds, fast, (done, &values));
+            self.guard_whole_simdgroup(&mut out, tested, rest, done, &terminator)
+        };
+        self.put_terminator(&mut out, &terminator, &results);
         self.function.blocks[block.index()].insts = out;
     }
 
-    fn copy(&mut self, locals: &PrivateLocals, known: &[(Value, Value)], insts: &[Inst]) -> Vec<Inst> {
-        let mut cloner = locals.cloner(self.function);
+    /// Clones instructions, in which the first of two `known` values is the second. Returns the clones, and
+    /// those of the `values`.
+    fn copy(
+        &mut self,
+        known: &[(Value, Value)],
+        insts: &[Inst],
+        values: &[Value],
+    ) -> (Vec<Inst>, Vec<Value>) {
+        let mut cloner = Cloner::new(self.function);
         for &(old, new) in known {
             cloner.map_value(old, new);
         }
-        cloner.insts(insts)
+        let copies = cloner.insts(insts);
+        (copies, values.iter().map(|&value| cloner.value(value)).collect())
     }
 
     /// Peels the first iteration up to the division. Where the test holds, the rest of that iteration, a
@@ -214,8 +252,8 @@ impl Writer<'_> {
     fn peel_loop(&mut self, peel_loop: &DividingLoop) {
         let (_, x, y) = self.operands();
         let mut out = self.function.block(peel_loop.block).to_vec();
-        let rest = out.split_off(peel_loop.at);
-        let plan = PrivateLocalPlan::of(self.function, peel_loop.block, &rest);
+        let mut rest = out.split_off(peel_loop.at);
+        let terminator = self.take_terminator(&mut rest);
         self.mark_done(&rest);
         let body = self.function.block(peel_loop.body).to_vec();
         assert_eq!(body[peel_loop.division], self.division, "the peeled part ends before the division");
@@ -230,69 +268,75 @@ impl Writer<'_> {
         let ahead = &body[..peel_loop.division];
         let top = peel_loop.test.unwrap_or(0);
 
+        let Op::Loop { inits, params, .. } = self.function.inst(rest[0]).op.clone() else {
+            unreachable!("{} is the loop", rest[0])
+        };
+        let first: Vec<(Value, Value)> = params.iter().copied().zip(inits).collect();
         let mut cloner = Cloner::new(self.function);
+        first.iter().for_each(|&(param, init)| cloner.map_value(param, init));
         let mut tested = cloner.insts(&ahead[..top]);
         // The part of the iteration after the loop test.
         let mut entered = cloner.insts(&ahead[top + usize::from(peel_loop.test.is_some())..]);
         let (new_x, new_y) = (cloner.value(x), cloner.value(y));
-        let copies = std::mem::take(&mut cloner.copied);
+        let copies: Vec<_> = first.into_iter().chain(std::mem::take(&mut cloner.copied)).collect();
         let active = if peel_loop.test.is_some() { Active::Some } else { Active::All };
         let threads = (peel_loop.step, active);
         let test = self.uniform_quotient_test(&mut entered, &body, (x, y), (new_x, new_y), threads);
 
-        let mut fast = Vec::new();
-        let locals = self.start_private_locals(&mut fast, &plan);
         let known: Vec<_> = copies.iter().copied().chain(test.known).collect();
-        self.iteration(&mut fast, peel_loop, &locals, &known);
-        fast.extend(self.copy(&locals, &[], &rest[1..]));
+        let mut fast = Vec::new();
+        let results = self.iteration(&mut fast, peel_loop, &known);
+        let (after, values) = self.copy(&results, &rest[1..], &terminator.values);
+        fast.extend(after);
         let done = self.function.add_label();
-        self.branch_and_leave(&mut entered, test.holds, fast, done);
+        self.branch_and_leave(&mut entered, test.holds, fast, (done, &values));
         match peel_loop.test.map(|place| self.entry(body[place], &copies)) {
-            Some((cond, true)) => self.branch(&mut tested, cond, Vec::new(), entered),
-            Some((cond, false)) => self.branch(&mut tested, cond, entered, Vec::new()),
+            Some((cond, true)) => _ = self.branch(&mut tested, cond, Vec::new(), entered, &[]),
+            Some((cond, false)) => _ = self.branch(&mut tested, cond, entered, Vec::new(), &[]),
             None => tested.append(&mut entered),
         }
-        self.guard_whole_simdgroup(&mut out, tested, rest, done);
+        let results = self.guard_whole_simdgroup(&mut out, tested, rest, done, &terminator);
+        self.put_terminator(&mut out, &terminator, &results);
         self.function.blocks[peel_loop.block.index()].insts = out;
     }
 
-    /// The peeled iteration from the division on, and a clone of the loop.
+    /// The peeled iteration from the division on, and a clone of the loop. Returns the loop's results, and
+    /// those of what was added.
     fn iteration(
         &mut self,
         to: &mut Vec<Inst>,
         peel_loop: &DividingLoop,
-        locals: &PrivateLocals,
         known: &[(Value, Value)],
-    ) {
+    ) -> Vec<(Value, Value)> {
         let body = self.function.block(peel_loop.body)[peel_loop.division..].to_vec();
-        let continuing = self.function.block(peel_loop.continuing).to_vec();
         let looping = self.function.block(peel_loop.block)[peel_loop.at];
         let (leave, go_on) = (self.function.add_label(), self.function.add_label());
-        let (mut breaks, mut continues) = (false, false);
-        walk_all(self.function, &body, &mut |inst| {
-            breaks |= self.function.inst(inst).op == Op::break_(peel_loop.label);
-            continues |= self.function.inst(inst).op == Op::continue_(peel_loop.label);
-        });
-        walk_all(self.function, &continuing, &mut |inst| {
-            breaks |= self.function.inst(inst).op == Op::break_(peel_loop.label);
-        });
-        let mut cloner = locals.cloner(self.function);
+        let types = |this: &Self, values: &[Value]| -> Vec<Type> {
+            values.iter().map(|&value| this.function.ty(value)).collect()
+        };
+        let (params, results) = {
+            let op = &self.function.inst(looping).op;
+            (op.params().to_vec(), op.results().to_vec())
+        };
+        let (param_types, result_types) = (types(self, &params), types(self, &results));
+        let mut cloner = Cloner::new(self.function);
         for &(old, new) in known {
             cloner.map_value(old, new);
         }
         cloner.peel_iteration(peel_loop.label, leave, Some(go_on));
-        let (first, next) = (cloner.insts(&body), cloner.insts(&continuing));
+        let first = cloner.insts(&body);
         let mut copies = Vec::new();
-        match continues {
-            true => self.scope(&mut copies, go_on, first),
-            false => copies.extend(first),
+        let next = self.scope(&mut copies, go_on, first, &param_types);
+        let (again, values) = self.copy(&[], &[looping], &results);
+        if let [copy] = *again
+            && let Op::Loop { inits, .. } = &mut self.function.insts[copy.index()].op
+        {
+            *inits = next;
         }
-        copies.extend(next);
-        copies.extend(locals.cloner(self.function).insts(&[looping]));
-        match breaks {
-            true => self.scope(to, leave, copies),
-            false => to.extend(copies),
-        }
+        copies.extend(again);
+        self.yields(&mut copies, &values);
+        let added = self.scope(to, leave, copies, &result_types);
+        results.into_iter().zip(added).collect()
     }
 
     /// The loop's exit test: its cloned condition, and whether the loop is left if it is true.
@@ -306,26 +350,52 @@ impl Writer<'_> {
         (copy, leaves)
     }
 
-    /// If the condition holds, executes these instructions and leaves the scope `done`.
-    fn branch_and_leave(&mut self, to: &mut Vec<Inst>, cond: Value, mut insts: Vec<Inst>, done: Label) {
-        let goes_on = insts.last().is_none_or(|&last| !self.function.inst(last).op.is_terminator());
-        if goes_on {
-            self.effect(&mut insts, Op::break_(done));
-        }
-        self.branch(to, cond, insts, Vec::new());
+    /// If the condition holds, executes these instructions and leaves the scope `done` with the values.
+    fn branch_and_leave(
+        &mut self,
+        to: &mut Vec<Inst>,
+        cond: Value,
+        mut insts: Vec<Inst>,
+        (done, values): (Label, &[Value]),
+    ) {
+        self.effect(&mut insts, Op::Break(done, values.iter().copied().collect()));
+        self.branch(to, cond, insts, Vec::new(), &[]);
     }
 
-    /// Executes `tested` if all 32 threads are active, then `rest` unless `tested` left the scope.
-    fn guard_whole_simdgroup(&mut self, to: &mut Vec<Inst>, tested: Vec<Inst>, rest: Vec<Inst>, done: Label) {
+    /// Executes `tested` if all 32 threads are active, then `rest` unless `tested` left the scope. Returns
+    /// what takes the place of the values that the terminator passes.
+    fn guard_whole_simdgroup(
+        &mut self,
+        to: &mut Vec<Inst>,
+        tested: Vec<Inst>,
+        rest: Vec<Inst>,
+        done: Label,
+        terminator: &Terminator,
+    ) -> Values {
         let mut all = Vec::new();
         let is_whole = self.is_whole(&mut all);
-        self.branch(&mut all, is_whole, tested, Vec::new());
+        self.branch(&mut all, is_whole, tested, Vec::new(), &[]);
         all.extend(rest);
-        self.scope(to, done, all);
+        self.yields(&mut all, &terminator.values);
+        self.scope(to, done, all, &terminator.types)
     }
 
-    fn branch(&mut self, to: &mut Vec<Inst>, cond: Value, then: Vec<Inst>, otherwise: Vec<Inst>) {
+    fn branch(
+        &mut self,
+        to: &mut Vec<Inst>,
+        cond: Value,
+        then: Vec<Inst>,
+        otherwise: Vec<Inst>,
+        types: &[Type],
+    ) -> Values {
         let (then, otherwise) = (self.block(then), self.block(otherwise));
-        self.effect(to, Op::branch(cond, then, otherwise));
+        self.construct(to, Op::branch(cond, then, otherwise), types)
     }
+}
+
+/// The jump or yield that ended a block, and what it passed.
+struct Terminator {
+    jump: Option<Inst>,
+    values: Vec<Value>,
+    types: Vec<Type>,
 }

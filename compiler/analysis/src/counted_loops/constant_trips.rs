@@ -1,6 +1,7 @@
 //! Constant trip counts, found by evaluating the exit test for each value of the counter.
 
-use super::{ExitTest, as_exit_test, exit_test, walk_insts};
+use super::{ExitTest, as_exit_test, exit_test};
+use crate::walk_insts;
 use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary, mask};
 use anymetal_ir::{Function, Inst, Op, Type, Value, ValueDef, Values};
 

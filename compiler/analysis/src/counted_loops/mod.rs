@@ -1,9 +1,8 @@
 //! Counted loops: the exit test, the counter and its step, the limit, trip counts.
 //!
-//! The counterpart of LLVM's ScalarEvolution for loops whose counter is one of the [`Variables`], shared by
-//! all passes and code generators. [`CountedLoops`] matches the form of a loop; it assumes neither a start
-//! value nor that the loop terminates. [`trip_counts`] proves upper bounds of trip counts; [`constant_trips`]
-//! evaluates short loops.
+//! The counterpart of LLVM's ScalarEvolution for loops whose counter is a parameter, shared by all passes and
+//! code generators. [`CountedLoops`] matches the form of a loop; it does not assume that the loop terminates.
+//! [`trip_counts`] proves upper bounds of trip counts; [`constant_trips`] evaluates short loops.
 
 mod constant_trips;
 mod trip_counts;
@@ -11,8 +10,8 @@ mod trip_counts;
 pub use constant_trips::{ConstantTrips, constant_trips};
 pub use trip_counts::{CounterRange, TripCounts};
 
-use super::{Variables, walk_insts};
-use anymetal_ir::{BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, Scalar, Value};
+use super::{IncomingValues, textual_ranges};
+use anymetal_ir::{BinOp, CmpOp, Function, Inst, Label, Op, Scalar, Value, ValueDef};
 
 /// The `if` that leaves a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,15 +24,15 @@ pub struct ExitTest {
     pub leaves_when: bool,
 }
 
-/// An exit test that compares a variable with something else.
+/// An exit test that compares a parameter of the loop, or its next value, with something else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ComparedCounter {
     /// The test.
     pub test: ExitTest,
-    /// The variable.
-    pub counter: Local,
-    /// The counter as the test reads it.
-    pub current: Value,
+    /// The parameter.
+    pub counter: Value,
+    /// Whether its next value is compared.
+    pub is_next: bool,
     /// The other operand of the comparison.
     pub limit: Value,
     /// The loop continues while this comparison of counter and limit holds.
@@ -46,18 +45,18 @@ pub struct CountedLoop {
     /// The loop's label.
     pub label: Label,
     /// The `if` that leaves the loop.
-    pub test: Inst,
-    /// The variable that counts.
-    pub counter: Local,
-    /// The counter as the test reads it.
-    pub current: Value,
+    pub test: ExitTest,
+    /// The parameter that counts.
+    pub counter: Value,
+    /// Its first value.
+    pub start: Value,
     /// The counter's type: `I32` or `I64`.
     pub scalar: Scalar,
     /// The other operand of the comparison.
     pub limit: Value,
     /// The loop continues while this comparison of counter and limit holds.
     pub goes_on: CmpOp,
-    /// The amount added to the counter in each iteration, its only change; towards the limit.
+    /// The amount added to the counter in each iteration; towards the limit.
     pub step: i64,
 }
 
@@ -73,7 +72,7 @@ impl CountedLoop {
 }
 
 /// The exit test that precedes everything with a side effect in the loop's body.
-fn exit_test(function: &Function, inst: Inst) -> Option<ExitTest> {
+pub fn exit_test(function: &Function, inst: Inst) -> Option<ExitTest> {
     let (label, body, _) = function.as_loop(inst)?;
     let has_effect = |inst: &&Inst| function.inst(**inst).op.has_side_effects();
     let first = *function.block(body).iter().find(has_effect)?;
@@ -81,7 +80,7 @@ fn exit_test(function: &Function, inst: Inst) -> Option<ExitTest> {
 }
 
 /// The instruction as an exit test of the loop with the label: an `if` that does nothing but leave.
-fn as_exit_test(function: &Function, inst: Inst, label: Label) -> Option<ExitTest> {
+pub fn as_exit_test(function: &Function, inst: Inst, label: Label) -> Option<ExitTest> {
     let Op::If { cond, then, otherwise, .. } = function.inst(inst).op else {
         // Some other instruction.
         return None;
@@ -93,81 +92,116 @@ fn as_exit_test(function: &Function, inst: Inst, label: Label) -> Option<ExitTes
     is_test.then_some(ExitTest { inst, cond, leaves_when })
 }
 
-/// Recognises counted loops of a function.
-#[derive(Clone, Copy, Debug)]
+/// Recognises counted loops of a function, whose loops have parameters.
+#[derive(Clone, Debug)]
 pub struct CountedLoops<'a> {
     function: &'a Function,
-    variables: &'a Variables,
+    incoming: IncomingValues,
+    /// Where each instruction, with those nested in it, is in the text.
+    ranges: Vec<(u32, u32)>,
 }
 
 impl<'a> CountedLoops<'a> {
-    /// `variables`: those of the function.
-    pub fn new(function: &'a Function, variables: &'a Variables) -> Self {
-        Self { function, variables }
+    /// Analyses the function.
+    pub fn new(function: &'a Function) -> Self {
+        Self { function, incoming: IncomingValues::of(function), ranges: textual_ranges(function) }
     }
 
-    /// The exit test that precedes everything with a side effect in the loop's body.
-    pub fn exit_test(&self, inst: Inst) -> Option<ExitTest> {
-        exit_test(self.function, inst)
+    /// The function.
+    pub fn function(&self) -> &'a Function {
+        self.function
     }
 
-    /// The instruction as an exit test of the loop with the label: an `if` that does nothing but leave.
-    pub fn as_exit_test(&self, inst: Inst, label: Label) -> Option<ExitTest> {
-        as_exit_test(self.function, inst, label)
+    /// The first value of a loop's parameter.
+    pub fn start(&self, param: Value) -> Value {
+        let (inst, number) =
+            self.place(param).unwrap_or_else(|| unreachable!("{param} is no loop's parameter"));
+        match &self.function.inst(inst).op {
+            Op::Loop { inits, .. } => inits[number],
+            op => unreachable!("{op:?} has a parameter"),
+        }
     }
 
-    /// The variable that the test compares with something else, if it does.
+    /// The value of a loop's parameter in the next iteration, if all continues pass the same.
+    pub fn next(&self, param: Value) -> Option<Value> {
+        let (inst, number) = self.place(param)?;
+        let passed = |jump: &Inst| self.function.inst(*jump).op.passed()[number];
+        let (first, others) = self.incoming.to_params(inst).split_first()?;
+        let next = passed(first);
+        others.iter().all(|jump| passed(jump) == next).then_some(next)
+    }
+
+    /// The loop and the number of a parameter.
+    fn place(&self, param: Value) -> Option<(Inst, usize)> {
+        match self.function.values[param.index()].def {
+            ValueDef::LoopParam(inst, number) => Some((inst, number as usize)),
+            // Not a parameter of a loop.
+            _ => None,
+        }
+    }
+
+    /// Whether a value is computed in the loop.
+    pub fn is_inside(&self, value: Value, inst: Inst) -> bool {
+        let (start, end) = self.ranges[inst.index()];
+        match self.function.values[value.index()].def {
+            ValueDef::Param(_) => false,
+            ValueDef::LoopParam(of, _) if of == inst => true,
+            // A result of the loop itself comes after it.
+            ValueDef::Result(of, _) if of == inst => false,
+            ValueDef::Inst(def) | ValueDef::LoopParam(def, _) | ValueDef::Result(def, _) => {
+                (start..end).contains(&self.ranges[def.index()].0)
+            }
+        }
+    }
+
+    /// The parameter that the test compares with something else, if it does.
     pub fn compared(&self, test: ExitTest, inst: Inst) -> Option<ComparedCounter> {
-        self.compared_by(test, |value| self.counter_of(value, inst))
+        let is_param = |value| self.place(value).is_some_and(|(of, _)| of == inst);
+        self.compared_by(test, false, |value| is_param(value).then_some(value))
     }
 
-    /// The same for a test of the counter's next value, which the loop has stored or is about to store.
+    /// The same for a test of the parameter's next value.
     fn compared_next(&self, test: ExitTest, inst: Inst) -> Option<ComparedCounter> {
-        self.compared_by(test, |value| self.stepped_counter(value, inst))
+        let params = self.function.inst(inst).op.params();
+        let is_next = |param: Value, value| value != param && self.next(param) == Some(value);
+        self.compared_by(test, true, |value| params.iter().copied().find(|&param| is_next(param, value)))
     }
 
     fn compared_by(
         &self,
         test: ExitTest,
-        counter_of: impl Fn(Value) -> Option<Local>,
+        is_next: bool,
+        counter_of: impl Fn(Value) -> Option<Value>,
     ) -> Option<ComparedCounter> {
-        let Op::Compare(op, a, b) = *self.condition(test.cond)? else {
+        let (is_negated, op) = match self.function.def(test.cond)? {
+            Op::Unary(anymetal_ir::UnOp::Not, inner) => (true, self.function.def(*inner)?),
+            op => (false, op),
+        };
+        let Op::Compare(op, a, b) = *op else {
             // The condition is not a comparison.
             return None;
         };
-        let goes_on = if test.leaves_when != self.is_negated(test.cond) { op.negated()? } else { op };
-        let (counter, current, limit, goes_on) = match (counter_of(a), counter_of(b)) {
-            (Some(counter), None) => (counter, a, b, goes_on),
-            (None, Some(counter)) => (counter, b, a, goes_on.swapped()),
+        let goes_on = if test.leaves_when != is_negated { op.negated()? } else { op };
+        let (counter, limit, goes_on) = match (counter_of(a), counter_of(b)) {
+            (Some(counter), None) => (counter, b, goes_on),
+            (None, Some(counter)) => (counter, a, goes_on.swapped()),
             _ => return None,
         };
-        Some(ComparedCounter { test, counter, current, limit, goes_on })
-    }
-
-    /// The operation that defines the condition, without a surrounding negation.
-    fn condition(&self, cond: Value) -> Option<&'a Op> {
-        match self.function.def(cond)? {
-            Op::Unary(anymetal_ir::UnOp::Not, inner) => self.function.def(*inner),
-            op => Some(op),
-        }
-    }
-
-    fn is_negated(&self, cond: Value) -> bool {
-        matches!(self.function.def(cond), Some(Op::Unary(anymetal_ir::UnOp::Not, _)))
+        Some(ComparedCounter { test, counter, is_next, limit, goes_on })
     }
 
     /// The loop, if its first effect is the exit test of a counted loop.
     pub fn find(&self, inst: Inst) -> Option<CountedLoop> {
-        self.counted(self.compared(self.exit_test(inst)?, inst)?, inst)
+        self.counted(self.compared(exit_test(self.function, inst)?, inst)?, inst)
     }
 
     /// The loop as a counted loop with this counter.
     fn counted(&self, compared: ComparedCounter, inst: Inst) -> Option<CountedLoop> {
         /// The largest step that is handled.
         const MAX_STEP: u64 = 1 << 16;
-        let ComparedCounter { test, counter, current, limit, goes_on } = compared;
-        let scalar = self.function.ty(current).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
-        let step = self.step(counter, scalar, inst)?;
+        let ComparedCounter { test, counter, limit, goes_on, .. } = compared;
+        let scalar = self.function.ty(counter).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
+        let step = self.constant_step(counter, scalar)?;
         let leads_there = match goes_on {
             CmpOp::ULt | CmpOp::ULe | CmpOp::SLt | CmpOp::SLe => step > 0,
             CmpOp::UGt | CmpOp::UGe | CmpOp::SGt | CmpOp::SGe => step < 0,
@@ -177,12 +211,12 @@ impl<'a> CountedLoops<'a> {
         let (label, ..) = self.function.as_loop(inst).expect("what has an exit test is a loop");
         assert!(step != 0 || !leads_there, "a counter with step 0 does not reach its limit");
         let is_small = step.unsigned_abs() <= MAX_STEP;
-        let stays = !self.is_inside(limit, inst) || self.function.as_const(limit).is_some();
-        (leads_there && is_small && stays).then_some(CountedLoop {
+        let start = self.start(counter);
+        (leads_there && is_small && self.stays(limit, inst)).then_some(CountedLoop {
             label,
-            test: test.inst,
+            test,
             counter,
-            current,
+            start,
             scalar,
             limit,
             goes_on,
@@ -190,113 +224,33 @@ impl<'a> CountedLoops<'a> {
         })
     }
 
-    /// The variable that a value in the loop is loaded from.
-    fn counter_of(&self, value: Value, inst: Inst) -> Option<Local> {
-        match self.function.def(value) {
-            Some(Op::Load { ptr, volatile: false, .. }) if self.is_inside(value, inst) => {
-                self.variables.at(*ptr)
-            }
-            _ => None,
-        }
+    /// Whether a value is the same in all iterations of the loop.
+    fn stays(&self, value: Value, inst: Inst) -> bool {
+        !self.is_inside(value, inst) || self.function.as_const(value).is_some()
     }
 
-    /// The variable to which the loop stores a value, as its only store to it.
-    fn stepped_counter(&self, value: Value, inst: Inst) -> Option<Local> {
-        let mut counter = None;
-        self.each(inst, &mut |inst| {
-            if let Op::Store { ptr, value: stored, .. } = self.function.inst(inst).op
-                && stored == value
-            {
-                counter = counter.or(self.variables.at(ptr));
-            }
-        });
-        counter.filter(|&counter| self.only_store(counter, inst) == Some(value))
-    }
-
-    /// The stored value, if the loop stores to the variable exactly once in each complete iteration.
-    pub fn only_store(&self, counter: Local, inst: Inst) -> Option<Value> {
-        let (label, body, continuing) = self.function.as_loop(inst)?;
-        let (mut writes, mut continues) = (0, false);
-        self.each(inst, &mut |inst| {
-            writes += usize::from(self.writes(inst, counter));
-            continues |= self.function.inst(inst).op == Op::continue_(label);
-        });
-        let stored = |block: Block| {
-            self.function.block(block).iter().find_map(|&inst| match self.function.inst(inst).op {
-                Op::Store { ptr, value, .. } if self.variables.at(ptr) == Some(counter) => Some(value),
-                _ => None,
-            })
+    /// The value that is added to the counter in each iteration of the loop, if it is a constant or computed
+    /// before the loop.
+    pub fn step(&self, counter: Value) -> Option<Value> {
+        let (inst, _) = self.place(counter)?;
+        let step = match *self.function.def(self.next(counter)?)? {
+            Op::Binary(BinOp::Add, a, b) if a == counter => b,
+            Op::Binary(BinOp::Add, a, b) if b == counter => a,
+            // The counter is set, or moved in another way.
+            _ => return None,
         };
-        let in_body = || stored(body).filter(|_| !continues);
-        stored(continuing).or_else(in_body).filter(|_| writes == 1)
-    }
-
-    /// Whether the instruction itself changes the variable.
-    fn writes(&self, inst: Inst, counter: Local) -> bool {
-        match self.function.inst(inst).op {
-            Op::Store { ptr, .. } => self.variables.at(ptr) == Some(counter),
-            Op::LocalStart(local) => local == counter,
-            _ => false,
-        }
+        self.stays(step, inst).then_some(step)
     }
 
     /// The constant that is added to the counter.
-    fn step(&self, counter: Local, scalar: Scalar, inst: Inst) -> Option<i64> {
-        let stored = self.only_store(counter, inst)?;
-        let Op::Binary(op, a, b) = self.function.def(stored)? else {
-            // The counter is set, not moved.
-            return None;
-        };
-        let is_counter = |value: Value| self.counter_of(value, inst) == Some(counter);
+    fn constant_step(&self, counter: Value, scalar: Scalar) -> Option<i64> {
         let constant = |value: Value| {
             let bits = self.function.as_const(value)?;
             Some(if scalar == Scalar::I32 { i64::from(bits as u32 as i32) } else { bits as i64 })
         };
-        if self.function.ty(stored).scalar() != Some(scalar) {
-            return None;
-        }
-        match op {
-            BinOp::Add if is_counter(*a) => constant(*b),
-            BinOp::Add if is_counter(*b) => constant(*a),
-            BinOp::Sub if is_counter(*a) => constant(*b)?.checked_neg(),
-            _ => None,
-        }
-    }
-
-    /// The value of the counter after these instructions.
-    pub fn stored_before(&self, counter: Local, before: &[Inst]) -> Option<Value> {
-        for &inst in before.iter().rev() {
-            match self.function.inst(inst).op {
-                Op::Store { ptr, value, .. } if self.variables.at(ptr) == Some(counter) => {
-                    return Some(value);
-                }
-                Op::LocalStart(local) if local == counter => return None,
-                _ => {}
-            }
-            if self.is_written_in(inst, counter) {
-                return None;
-            }
-        }
-        None
-    }
-
-    /// Whether something nested in the instruction changes the variable.
-    pub fn is_written_in(&self, inst: Inst, counter: Local) -> bool {
-        let mut is_written = false;
-        self.each(inst, &mut |inst| is_written |= self.writes(inst, counter));
-        is_written
-    }
-
-    /// Whether a value is computed in the loop.
-    fn is_inside(&self, value: Value, inst: Inst) -> bool {
-        let mut is_inside = false;
-        self.each(inst, &mut |inst| is_inside |= self.function.inst(inst).result == Some(value));
-        is_inside
-    }
-
-    fn each(&self, inst: Inst, note: &mut impl FnMut(Inst)) {
-        for block in self.function.inst(inst).op.blocks() {
-            walk_insts(self.function, block, note);
+        match *self.function.def(self.next(counter)?)? {
+            Op::Binary(BinOp::Sub, a, b) if a == counter => constant(b)?.checked_neg(),
+            _ => constant(self.step(counter)?),
         }
     }
 }

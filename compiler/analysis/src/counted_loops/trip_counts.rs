@@ -1,13 +1,15 @@
 //! Proven trip counts, and the range of a counter inside of its loop.
 
-use super::{ComparedCounter, CountedLoop, CountedLoops, ExitTest};
+use super::{ComparedCounter, CountedLoop, CountedLoops, ExitTest, as_exit_test};
+use crate::walk_insts;
 use anymetal_ir::{BinOp, CmpOp, Inst, Op, Scalar, Value};
+use std::collections::BTreeMap;
 
 /// The range of a counter in the body of its loop.
 #[derive(Clone, Debug)]
 pub struct CounterRange {
-    /// Its initial value, if known.
-    pub start: Option<Value>,
+    /// Its initial value.
+    pub start: Value,
     /// The operand of the exit comparison.
     pub limit: Value,
     /// The comparison that holds in the body.
@@ -19,7 +21,7 @@ pub struct CounterRange {
 /// Proves upper bounds of trip counts.
 #[derive(Clone, Copy)]
 pub struct TripCounts<'a> {
-    loops: CountedLoops<'a>,
+    loops: &'a CountedLoops<'a>,
     /// Maximum of an integer value over all threads, read as unsigned.
     upper_bound: &'a dyn Fn(Value) -> u64,
 }
@@ -39,66 +41,73 @@ struct Range {
 
 impl<'a> TripCounts<'a> {
     /// `upper_bound` returns the maximum of an integer value over all threads, read as unsigned.
-    pub fn new(loops: CountedLoops<'a>, upper_bound: &'a dyn Fn(Value) -> u64) -> Self {
+    pub fn new(loops: &'a CountedLoops<'a>, upper_bound: &'a dyn Fn(Value) -> u64) -> Self {
         Self { loops, upper_bound }
     }
 
     /// The loops that this proves something about.
-    pub fn loops(&self) -> CountedLoops<'a> {
+    pub fn loops(&self) -> &'a CountedLoops<'a> {
         self.loops
     }
 
     /// Maximum number of iterations that the loop begins, including the last one, which may exit at the test.
-    /// `None` if no bound is known. `before`: the instructions before the loop in its block.
-    pub fn max_trips(&self, inst: Inst, before: &[Inst]) -> Option<u64> {
-        let tests = self.tests(inst);
-        tests.into_iter().filter_map(|(test, is_first)| self.bound(test, is_first, inst, before)).min()
+    /// `None` if no bound is known.
+    pub fn max_trips(&self, inst: Inst) -> Option<u64> {
+        self.tests(inst).into_iter().filter_map(|test| self.bound(test, inst)).min()
     }
 
-    /// The exit tests that each complete iteration executes, and whether nothing with an effect precedes it.
-    fn tests(&self, inst: Inst) -> Vec<(ExitTest, bool)> {
+    /// The same for all loops of the function of which a bound is known.
+    pub fn all_max_trips(&self) -> BTreeMap<Inst, u64> {
         let function = self.loops.function;
-        let Some((label, body, continuing)) = function.as_loop(inst) else {
+        let mut all = BTreeMap::new();
+        walk_insts(function, function.body, &mut |inst| {
+            all.extend(self.max_trips(inst).map(|trips| (inst, trips)));
+        });
+        all
+    }
+
+    /// The exit tests that each complete iteration executes.
+    fn tests(&self, inst: Inst) -> Vec<ExitTest> {
+        let function = self.loops.function;
+        let Some((label, body, _)) = function.as_loop(inst) else {
             // Other constructs do not repeat.
             return Vec::new();
         };
         let mut tests = Vec::new();
-        let first = self.loops.exit_test(inst).map(|test| test.inst);
         for &inst in function.block(body) {
-            let mut continues = false;
-            self.loops.each(inst, &mut |inst| continues |= function.inst(inst).op == Op::continue_(label));
-            if continues {
+            let continues = |inst: Inst| matches!(function.inst(inst).op, Op::Continue(of, _) if of == label);
+            let mut is_skipped = continues(inst);
+            for nested in function.inst(inst).op.blocks() {
+                walk_insts(function, nested, &mut |inst| is_skipped |= continues(inst));
+            }
+            if is_skipped {
                 break;
             }
-            tests.extend(self.loops.as_exit_test(inst, label).map(|test| (test, first == Some(inst))));
+            tests.extend(as_exit_test(function, inst, label));
         }
-        let last = function.block(continuing).iter();
-        tests.extend(last.filter_map(|&inst| self.loops.as_exit_test(inst, label)).map(|test| (test, false)));
         tests
     }
 
-    fn bound(&self, test: ExitTest, is_first: bool, inst: Inst, before: &[Inst]) -> Option<u64> {
-        let trips = |compared: ComparedCounter, is_first: bool| {
+    fn bound(&self, test: ExitTest, inst: Inst) -> Option<u64> {
+        let trips = |compared: ComparedCounter| {
             let counted = self.loops.counted(compared, inst);
-            let linear = counted.and_then(|counted| self.linear_trips(&counted, is_first, before));
-            linear.or_else(|| self.geometric_trips(compared, is_first, inst, before))
+            let linear = counted.and_then(|counted| self.linear_trips(&counted, compared.is_next));
+            linear.or_else(|| self.geometric_trips(compared, inst))
         };
-        let current = self.loops.compared(test, inst).and_then(|compared| trips(compared, is_first));
-        // A test of the next value comes after the step, wherever it is.
-        let next = || self.loops.compared_next(test, inst).and_then(|compared| trips(compared, false));
-        let trips = current.or_else(next)?;
+        let current = self.loops.compared(test, inst).and_then(trips);
+        let trips = current.or_else(|| self.loops.compared_next(test, inst).and_then(trips))?;
         // One more iteration may begin, and end at the test.
         u64::try_from(trips).ok()?.checked_add(1)
     }
 
     /// How often the exit test of a counted loop continues the loop. While it does, the next tested value is
     /// one step further and does not wrap.
-    fn linear_trips(&self, counted: &CountedLoop, is_first: bool, before: &[Inst]) -> Option<i128> {
+    fn linear_trips(&self, counted: &CountedLoop, is_next: bool) -> Option<i128> {
         let is_signed = counted.is_signed();
         let whole = whole_range(counted.scalar, is_signed);
         let step = i128::from(counted.step);
         let limit = self.range(counted.limit, counted.scalar, is_signed);
-        let start = self.first_tested(counted, is_first, before, step, is_signed)?;
+        let start = self.first_tested(counted, is_next, is_signed)?;
         let trips = match counted.goes_on {
             CmpOp::ULt | CmpOp::ULe | CmpOp::SLt | CmpOp::SLe => {
                 debug_assert!(step > 0, "a counter below its limit moves up");
@@ -118,25 +127,15 @@ impl<'a> TripCounts<'a> {
         trips.map(|trips| trips.max(0))
     }
 
-    /// The counter at the first test.
-    fn first_tested(
-        &self,
-        counted: &CountedLoop,
-        is_first: bool,
-        before: &[Inst],
-        step: i128,
-        is_signed: bool,
-    ) -> Option<Range> {
+    /// What the first test compares.
+    fn first_tested(&self, counted: &CountedLoop, is_next: bool, is_signed: bool) -> Option<Range> {
         let whole = whole_range(counted.scalar, is_signed);
-        let start = match self.loops.stored_before(counted.counter, before) {
-            Some(start) => self.range(start, counted.scalar, is_signed),
-            None => whole,
-        };
-        if is_first {
+        let start = self.range(counted.start, counted.scalar, is_signed);
+        if !is_next {
             return Some(start);
         }
-        // The step may precede the test.
-        let moved = Range { lo: start.lo + step.min(0), hi: start.hi + step.max(0) };
+        let step = i128::from(counted.step);
+        let moved = Range { lo: start.lo + step, hi: start.hi + step };
         if moved.lo >= whole.lo && moved.hi <= whole.hi {
             return Some(moved);
         }
@@ -145,27 +144,18 @@ impl<'a> TripCounts<'a> {
     }
 
     /// The same for loops that multiply or divide their counter in each iteration.
-    fn geometric_trips(
-        &self,
-        compared: ComparedCounter,
-        is_first: bool,
-        inst: Inst,
-        before: &[Inst],
-    ) -> Option<i128> {
+    fn geometric_trips(&self, compared: ComparedCounter, inst: Inst) -> Option<i128> {
         let function = self.loops.function;
-        let ComparedCounter { counter, current, limit, goes_on, .. } = compared;
-        let scalar = function.ty(current).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
-        if self.loops.is_inside(limit, inst) && function.as_const(limit).is_none() {
+        let ComparedCounter { counter, is_next, limit, goes_on, .. } = compared;
+        let scalar = function.ty(counter).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
+        if !self.loops.stays(limit, inst) {
             return None;
         }
-        let stored = self.loops.only_store(counter, inst)?;
-        let &Op::Binary(op, operand, by) = function.def(stored)? else {
+        let &Op::Binary(op, operand, by) = function.def(self.loops.next(counter)?)? else {
             // The counter is set, not moved.
             return None;
         };
-        if self.loops.counter_of(operand, inst) != Some(counter)
-            || function.ty(stored).scalar() != Some(scalar)
-        {
+        if operand != counter {
             return None;
         }
         let bits = i128::from(scalar.size()) * 8;
@@ -195,14 +185,14 @@ impl<'a> TripCounts<'a> {
             _ => return None,
         };
         let whole = whole_range(scalar, is_signed);
-        let start = self.range(self.loops.stored_before(counter, before)?, scalar, is_signed);
+        let start = self.range(self.loops.start(counter), scalar, is_signed);
         let last = match goes_on {
             CmpOp::ULt | CmpOp::SLt => limit.hi - 1,
             CmpOp::ULe | CmpOp::SLe => limit.hi,
             _ => return None,
         };
         let stays = |value: i128| value.checked_mul(factor).is_some_and(|next| next <= whole.hi);
-        let begins = start.lo >= 1 && (is_first || stays(start.hi));
+        let begins = start.lo >= 1 && (!is_next || stays(start.hi));
         (begins && stays(last)).then_some(bits + 1)
     }
 
@@ -210,10 +200,11 @@ impl<'a> TripCounts<'a> {
     fn range(&self, value: Value, scalar: Scalar, is_signed: bool) -> Range {
         let function = self.loops.function;
         let whole = whole_range(scalar, is_signed);
-        if function.ty(value).scalar() != Some(scalar) {
-            // A value of another type was stored to the variable.
-            return whole;
-        }
+        assert_eq!(
+            function.ty(value).scalar(),
+            Some(scalar),
+            "{value} is compared with or becomes the counter"
+        );
         if let Some(bits) = function.as_const(value) {
             let number = i128::from(bits);
             debug_assert!(
@@ -230,35 +221,24 @@ impl<'a> TripCounts<'a> {
         }
     }
 
-    /// The counter as the loop's accesses see it, if none is before the test: there it is beyond its last
-    /// value. `before`: the instructions before the loop in its block.
-    pub fn counter(&self, inst: Inst, before: &[Inst]) -> Option<(Value, CounterRange)> {
-        let counted = self.loops.find(inst)?;
-        if self.accesses_before_test(&counted, inst) {
-            return None;
-        }
-        let start = self.loops.stored_before(counted.counter, before);
-        let CountedLoop { limit, goes_on, step, .. } = counted;
-        Some((counted.current, CounterRange { start, limit, goes_on, step }))
+    /// The counter, and its range where the loop's accesses use it, if none is before the test: there it is
+    /// beyond its last value.
+    pub fn counter(&self, inst: Inst) -> Option<(Value, CounterRange)> {
+        let counted = self.loops.find(inst).filter(|counted| !self.accesses_before_test(counted, inst))?;
+        let CountedLoop { counter, start, limit, goes_on, step, .. } = counted;
+        Some((counter, CounterRange { start, limit, goes_on, step }))
     }
 
     fn accesses_before_test(&self, counted: &CountedLoop, inst: Inst) -> bool {
         let function = self.loops.function;
         let (_, body, _) = function.as_loop(inst).expect("what has a counter is a loop");
-        let mut before_test = function.block(body).iter().take_while(|&&inst| inst != counted.test);
-        before_test.any(|inst| match function.inst(*inst).op {
-            Op::Load { ptr, .. } => self.loops.variables.at(ptr).is_none(),
-            _ => !function.inst(*inst).op.is_pure(),
-        })
+        let mut before_test = function.block(body).iter().take_while(|&&inst| inst != counted.test.inst);
+        before_test.any(|inst| !function.inst(*inst).op.is_pure())
     }
 
-    /// The counter as the loop's accesses see it, and its largest value, if it is never negative. `before`:
-    /// the instructions before the loop in its block.
-    pub fn counter_bound(&self, inst: Inst, before: &[Inst]) -> Option<(Value, u64)> {
-        let counted = self.loops.find(inst)?;
-        if self.accesses_before_test(&counted, inst) {
-            return None;
-        }
+    /// The counter, and its largest value where the loop's accesses use it, if it is never negative.
+    pub fn counter_bound(&self, inst: Inst) -> Option<(Value, u64)> {
+        let counted = self.loops.find(inst).filter(|counted| !self.accesses_before_test(counted, inst))?;
         let is_signed = counted.is_signed();
         let whole = whole_range(counted.scalar, is_signed);
         let limit = self.range(counted.limit, counted.scalar, is_signed);
@@ -267,13 +247,12 @@ impl<'a> TripCounts<'a> {
             CmpOp::ULt | CmpOp::ULe => true,
             // It starts there, and does not step over the largest value.
             CmpOp::SLt | CmpOp::SLe => {
-                let start = self.loops.stored_before(counted.counter, before);
-                let starts = start.is_some_and(|start| self.range(start, counted.scalar, true).lo >= 0);
+                let starts = self.range(counted.start, counted.scalar, true).lo >= 0;
                 starts && limit.hi + i128::from(counted.step) <= whole.hi
             }
             _ => false,
         };
-        is_never_negative.then(|| (counted.current, u64::try_from(last).unwrap_or(0)))
+        is_never_negative.then(|| (counted.counter, u64::try_from(last).unwrap_or(0)))
     }
 }
 

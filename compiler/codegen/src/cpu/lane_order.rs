@@ -7,6 +7,7 @@
 //! Invariant: apart from [`is_free`], which guarantees equal results in any order of a threadgroup's
 //! threads, this is about speed alone, so estimates of strides suffice.
 
+use anymetal_analysis::IncomingValues;
 use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query, Space, Value};
 
 use super::shape::flow::ptr_space;
@@ -73,6 +74,7 @@ fn is_free(function: &Function) -> bool {
 /// What accesses cost with lanes along x and along y.
 struct Costs<'a> {
     function: &'a Function,
+    incoming: IncomingValues,
     values: Vec<Steps>,
     /// Of all that is stored to a local.
     locals: Vec<Option<Steps>>,
@@ -85,6 +87,7 @@ impl<'a> Costs<'a> {
     fn new(function: &'a Function) -> Self {
         Self {
             function,
+            incoming: IncomingValues::of(function),
             values: vec![NONE; function.values.len()],
             locals: vec![None; function.locals.len()],
             roots: vec![None; function.values.len()],
@@ -97,8 +100,21 @@ impl<'a> Costs<'a> {
             self.inst(inst, loops);
             let op = &self.function.inst(inst).op;
             let inner = loops + u32::from(matches!(op, Op::Loop { .. }));
+            if let Op::Loop { inits, params, .. } = op {
+                for (param, init) in params.iter().zip(inits) {
+                    self.values[param.index()] = self.steps(*init);
+                }
+            }
             for nested in op.blocks() {
                 self.block(nested, inner.min(MAX_LOOPS));
+            }
+            for &result in op.results() {
+                let mut steps: Option<Steps> = None;
+                self.incoming.each_source(self.function, result, |source| {
+                    let passed = self.values[source.index()];
+                    steps = Some(steps.map_or(passed, |other| joined(other, passed)));
+                });
+                self.values[result.index()] = steps.unwrap_or(NONE);
             }
         }
     }

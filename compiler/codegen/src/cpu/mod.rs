@@ -50,6 +50,9 @@ mod storage;
 mod target;
 pub(crate) mod walk;
 
+use std::borrow::Cow;
+
+use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Function, Inst, Kernel, Module, Op, Space, Type, Value};
 use anymetal_opt::{Feature, PassManager, pipeline};
 
@@ -118,15 +121,30 @@ pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 /// specialised.
 pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuCode, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
-    let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::new(&options.passes));
+    let manager = &mut PassManager::new(&options.passes);
+    let Lowered { general, whole } = lower(module, kernel, options, manager);
     debug_assert_eq!(general.params.len(), kernel.args.len(), "a kernel's parameters are its arguments");
-    let general = Analysed::new(&general, kernel)?;
-    let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
+    let mut with_variables = |function: &Function| {
+        let mut function = function.clone();
+        let target = target::CpuTarget::any_size(kernel);
+        manager.run(pipeline::CPU_VARIABLES, module, &target, &mut function);
+        function
+    };
+    let called = match module.functions.as_slice() {
+        [_] => Cow::Borrowed(module),
+        functions => {
+            let functions = functions.iter().map(&mut with_variables).collect();
+            Cow::Owned(Module { functions, ..module.clone() })
+        }
+    };
+    let mut analysed = |function| Analysed::new(function, with_variables(function), kernel);
+    let general = analysed(&general)?;
+    let whole = whole.as_ref().map(analysed).transpose()?;
     let analysed = [Some(&general), whole.as_ref()];
     let callers: Vec<Caller<'_>> = analysed.into_iter().flatten().map(Analysed::caller).collect();
-    let mut subroutines = Subroutines::new(module, kernel, &options.features, &callers)?;
+    let mut subroutines = Subroutines::new(&called, kernel, &options.features, &callers)?;
     for caller in analysed.into_iter().flatten() {
-        subroutines.note_calls(caller.function, &|pointer| caller.storage.pointer(pointer));
+        subroutines.note_calls(&caller.function, &|pointer| caller.storage.pointer(pointer));
     }
     emit::generate_module(module, kernel, options, &subroutines, |geometry| match (&whole, geometry.size()) {
         (Some(whole), Some(_)) => (1, whole.facts(geometry)),
@@ -152,7 +170,9 @@ fn checked_instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> 
 
 /// A function and the analyses of it that do not depend on its geometry.
 struct Analysed<'a> {
-    function: &'a Function,
+    /// Its loops, when they had parameters.
+    loops: CountedLoops<'a>,
+    function: Function,
     storage: Storage,
     liveness: Liveness,
     group_level: GroupLevel,
@@ -177,22 +197,24 @@ fn check_calls(function: &Function, storage: &Storage, order: &[Inst]) -> Result
 }
 
 impl<'a> Analysed<'a> {
-    fn new(function: &'a Function, kernel: &Kernel) -> Result<Self, CodegenError> {
-        let order = checked_instructions(function)?;
-        let storage = Storage::new(function, kernel, &order);
-        check_calls(function, &storage, &order)?;
-        let liveness = Liveness::new(function, &storage);
-        let group_level = GroupLevel::new(function);
-        Ok(Self { function, storage, liveness, group_level, bundles: Bundles::new(function) })
+    /// `with_loops` is the function before its loops got variables.
+    fn new(with_loops: &'a Function, function: Function, kernel: &Kernel) -> Result<Self, CodegenError> {
+        let order = checked_instructions(&function)?;
+        let storage = Storage::new(&function, kernel, &order);
+        check_calls(&function, &storage, &order)?;
+        let liveness = Liveness::new(&function, &storage);
+        let (group_level, bundles) = (GroupLevel::new(&function), Bundles::new(&function));
+        let loops = CountedLoops::new(with_loops);
+        Ok(Self { loops, function, storage, liveness, group_level, bundles })
     }
 
     fn caller(&self) -> Caller<'_> {
-        Caller { function: self.function, pointers: self.storage.pointers() }
+        Caller { function: &self.function, pointers: self.storage.pointers() }
     }
 
     fn facts(&self, geometry: Geometry) -> Facts<'_> {
-        let Self { function, storage, liveness, group_level, bundles } = self;
-        Facts { function, storage, liveness, group_level, bundles, geometry }
+        let Self { loops, function, storage, liveness, group_level, bundles } = self;
+        Facts { function, loops, storage, liveness, group_level, bundles, geometry }
     }
 }
 

@@ -3,8 +3,12 @@
 //! Invariant: thread patterns hold under the geometry that they are computed for, so that versioning by them
 //! is done for code of that geometry only.
 
+use rustc_hash::FxHashSet;
+
 use anymetal_ir::{Function, Kernel, Value};
 use anymetal_opt::TargetInfo;
+use anymetal_opt::localize_divergent_exits::localize_divergent_exits;
+use anymetal_opt::reg2mem::reg2mem;
 use anymetal_opt::uniform_div_versioning::Divergence;
 
 use super::Analysed;
@@ -48,8 +52,20 @@ impl TargetInfo for CpuTarget<'_> {
 
     /// Without a version for whole threadgroups, or for a function that the code generator refuses: none.
     fn divergence(&self, function: &Function) -> Option<Vec<Divergence>> {
-        let flow = Flow::new(Analysed::new(function, self.kernel).ok()?.facts(self.whole?));
-        Some(flow.values.iter().map(|shapes| divergence_of(shapes)).collect())
+        let whole = self.whole?;
+        let mut variables = function.clone();
+        let loads = reg2mem(&mut variables).unwrap_or_default();
+        localize_divergent_exits(&mut variables);
+        let analysed = Analysed::new(function, variables, self.kernel).ok()?;
+        let flow = Flow::new(analysed.facts(whole));
+        let of = |value: usize| divergence_of(&flow.values[value]);
+        let mut all: Vec<Divergence> = (0..function.values.len()).map(of).collect();
+        let mut seen = FxHashSet::default();
+        for (value, load) in loads {
+            let (known, loaded) = (&mut all[value.index()], of(load.index()));
+            *known = if seen.insert(value) || *known == loaded { loaded } else { Divergence::Varying };
+        }
+        Some(all)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anymetal_analysis::TripCounts;
 use anymetal_ir::{Block, FuncId, Function, Inst, Op};
 
 use super::{MAX_ITERATIONS, MAX_UNPOLLED_PIECES};
@@ -122,21 +121,25 @@ impl PollPlan {
     /// Maximum work of a kernel between polls, in instructions.
     pub(crate) const LIMIT: u64 = BUDGET;
 
-    /// Plans a kernel's function.
-    pub(crate) fn of_kernel(function: &Function, trips: &TripCounts<'_>, target: &dyn PollTarget) -> Self {
+    /// Plans a kernel's function. `trips`: the maximum trip counts of its loops, where they are known.
+    pub(crate) fn of_kernel(
+        function: &Function,
+        trips: &BTreeMap<Inst, u64>,
+        target: &dyn PollTarget,
+    ) -> Self {
         Self::new(function, trips, target, BUDGET)
     }
 
     /// Plans a function that is called.
     pub(crate) fn of_subroutine(
         function: &Function,
-        trips: &TripCounts<'_>,
+        trips: &BTreeMap<Inst, u64>,
         target: &dyn PollTarget,
     ) -> Self {
         Self::new(function, trips, target, SUBROUTINE_BUDGET)
     }
 
-    fn new(function: &Function, trips: &TripCounts<'_>, target: &dyn PollTarget, budget: u64) -> Self {
+    fn new(function: &Function, trips: &BTreeMap<Inst, u64>, target: &dyn PollTarget, budget: u64) -> Self {
         let plan = Self {
             loops: BTreeMap::new(),
             before: BTreeSet::new(),
@@ -185,7 +188,7 @@ impl PollPlan {
 
 struct Planner<'a> {
     function: &'a Function,
-    trips: &'a TripCounts<'a>,
+    trips: &'a BTreeMap<Inst, u64>,
     target: &'a dyn PollTarget,
     budget: u64,
     plan: PollPlan,
@@ -193,12 +196,9 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn block(&mut self, block: Block, work: &mut Work) {
-        let insts = self.function.block(block);
-        for (at, &inst) in insts.iter().enumerate() {
+        for &inst in self.function.block(block) {
             let amount = match &self.function.inst(inst).op {
-                Op::Loop { body, continuing, .. } => {
-                    self.endless_loop(inst, [*body, *continuing], &insts[..at], work)
-                }
+                Op::Loop { body, continuing, .. } => self.endless_loop(inst, [*body, *continuing], work),
                 Op::Call(callee, _) => self.call(inst, *callee, work),
                 op => {
                     self.spend(inst, cost(op), work);
@@ -233,14 +233,14 @@ impl Planner<'_> {
         work.add(amount);
     }
 
-    fn endless_loop(&mut self, inst: Inst, blocks: [Block; 2], before: &[Inst], work: &mut Work) -> u64 {
+    fn endless_loop(&mut self, inst: Inst, blocks: [Block; 2], work: &mut Work) -> u64 {
         let mut iteration = Work::default();
         for block in blocks {
             self.block(block, &mut iteration);
         }
         let each = iteration.peak.max(ITERATION);
         assert!(each <= self.budget, "an iteration of {inst} polls where it does {each} instructions' work");
-        let trips = self.trips.max_trips(inst, before);
+        let trips = self.trips.get(&inst).copied();
         let all = trips.and_then(|trips| trips.checked_mul(each)).filter(|&all| all <= self.budget);
         let (polls, amount) = match (trips, all) {
             (Some(trips), Some(all)) => (LoopPolls::Never { trips }, all),

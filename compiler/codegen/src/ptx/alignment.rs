@@ -4,8 +4,9 @@
 //! time.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use anymetal_analysis::IncomingValues;
 use anymetal_ir::{ArgKind, BinOp, CastOp, Function, Inst, Kernel, Module, Op, Value, ValueDef};
 
 use super::by_value::place_in_argument;
@@ -38,6 +39,8 @@ pub(super) struct Alignment<'a> {
     pointers: Vec<Pointer>,
     /// For each local the known zero bits of the pointers in it.
     locals: Vec<u32>,
+    /// For each parameter or result that is a pointer its known zero bits.
+    carried: BTreeMap<Value, u32>,
     assumed: Assumed,
     /// The places of integers given by value, by argument and offset, that were asked for.
     asked: RefCell<BTreeSet<(usize, u64)>>,
@@ -56,9 +59,15 @@ impl<'a> Alignment<'a> {
         assert!(assumed.bindings.is_power_of_two(), "alignments are powers of two, not {}", assumed.bindings);
         let locals = vec![MAX_BITS; function.locals.len()];
         let (pointers, asked) = (pointers.to_vec(), RefCell::default());
-        let mut this = Self { module, kernel, function, pointers, locals, assumed, asked };
+        let incoming = IncomingValues::of(function);
+        let definitions = incoming.definitions(function).map(|(value, _)| value);
+        let carried =
+            definitions.filter(|&value| function.ty(value).is_ptr()).map(|value| (value, MAX_BITS)).collect();
+        let mut this = Self { module, kernel, function, pointers, locals, carried, assumed, asked };
         // All of them each time, until none changes anything.
-        while order.iter().filter(|&&inst| this.note_store(inst)).count() > 0 {}
+        while order.iter().filter(|&&inst| this.note_store(inst)).count() > 0 || this.note_carried(&incoming)
+        {
+        }
         this
     }
 
@@ -89,6 +98,17 @@ impl<'a> Alignment<'a> {
         changed
     }
 
+    /// Lowers what is known of parameters and results to what is passed to them; whether it had to.
+    fn note_carried(&mut self, incoming: &IncomingValues) -> bool {
+        let mut changed = false;
+        for value in self.carried.keys().copied().collect::<Vec<_>>() {
+            let mut bits = self.carried[&value];
+            incoming.each_source(self.function, value, |source| bits = bits.min(self.zeros(source, DEPTH)));
+            changed |= self.carried.insert(value, bits) != Some(bits);
+        }
+        changed
+    }
+
     /// The largest known power of two, up to 256, that divides the address in bytes.
     pub(super) fn of_pointer(&self, pointer: Value) -> u32 {
         1 << self.zeros(pointer, DEPTH)
@@ -113,8 +133,8 @@ impl<'a> Alignment<'a> {
         let of = |value| self.zeros(value, depth);
         let zeros = match &self.function.values[value.index()].def {
             ValueDef::Param(index) => self.of_argument(*index as usize).trailing_zeros(),
-            // Any of the values that are passed to it.
-            ValueDef::LoopParam(..) | ValueDef::Result(..) => 0,
+            // Numbers are not followed.
+            ValueDef::LoopParam(..) | ValueDef::Result(..) => self.carried.get(&value).copied().unwrap_or(0),
             ValueDef::Inst(inst) => match &self.function.inst(*inst).op {
                 Op::Const(bits) => bits.trailing_zeros(),
                 Op::Load { ptr, .. } => self.of_load(value, *ptr),

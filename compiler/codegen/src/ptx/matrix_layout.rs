@@ -3,6 +3,7 @@
 //! Metal's layout is seen by programs that look at `thread_elements`. Where none does, matrices are kept as
 //! the tensor cores want them, and a product moves nothing between lanes but the transposition of B.
 
+use anymetal_analysis::IncomingValues;
 use anymetal_ir::{Function, Inst, Local, MatrixOp, Op, Type, Value};
 
 use crate::roots::{Pointer, Root};
@@ -25,11 +26,13 @@ impl MatrixLayout {
         pointers: &[Pointer],
         uniformity: &Uniformity,
     ) -> Self {
+        let incoming = IncomingValues::of(function);
         let values = vec![false; function.values.len()];
         let locals = vec![false; function.locals.len()];
         let mut solver = Solver { function, pointers, uniformity, values, locals, changed: true };
         while std::mem::take(&mut solver.changed) {
             order.iter().for_each(|&inst| solver.spread(inst));
+            incoming.definitions(function).for_each(|(value, _)| solver.tie_carried(value, &incoming));
         }
         if order.iter().all(|&inst| solver.keeps_elements(inst)) { Self::Hardware } else { Self::Metal }
     }
@@ -80,6 +83,15 @@ impl Solver<'_> {
             self.note_local(local);
         } else if self.locals[local.index()] {
             self.note(value);
+        }
+    }
+
+    /// A parameter or result and what is passed to it are fragments together.
+    fn tie_carried(&mut self, value: Value, incoming: &IncomingValues) {
+        let mut together = vec![value];
+        incoming.each_source(self.function, value, |source| together.push(source));
+        if together.iter().any(|value| self.values[value.index()]) {
+            together.into_iter().for_each(|value| self.note(value));
         }
     }
 
@@ -141,6 +153,8 @@ impl Solver<'_> {
                 !leads_there || (self.local(*dst).is_some() && self.local(*src).is_some())
             }
             Op::LocalStart(_) | Op::MemZero { .. } | Op::PtrAdd { .. } => true,
+            // What they pass on is a fragment as a whole.
+            Op::Loop { .. } | Op::Break(..) | Op::Continue(..) | Op::Yield(_) => true,
             Op::Matrix(MatrixOp::Load { .. } | MatrixOp::Store { .. }, operands) => {
                 // A matrix in a variable of the thread would be another one in each lane.
                 !leads_there && self.function.ty(operands[0]) != Type::Ptr(anymetal_ir::Space::Thread)

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_analysis::{CountedLoop, CountedLoops, CounterRange, TripCounts, Variables, walk_insts};
+use anymetal_analysis::{CountedLoop, CountedLoops, CounterRange, TripCounts, walk_insts};
 use anymetal_ir::{Block, FuncId, Function, Inst, Op, Value};
 
 use crate::cpu::shape::queries::Geometry;
@@ -59,11 +59,11 @@ impl LoopForms {
     /// Chooses for all loops. `is_tracked`: whether the lanes of a loop meet at its end; those count their
     /// iterations.
     pub(super) fn new(function: &Function, geometry: Geometry, is_tracked: &dyn Fn(Inst) -> bool) -> Self {
-        let variables = Variables::of(function);
+        let loops = CountedLoops::new(function);
         let bound = |value| upper_bound(function, geometry, value);
-        let trips = TripCounts::new(CountedLoops::new(function, &variables), &bound);
+        let trips = TripCounts::new(&loops, &bound);
         let chooser = Chooser { function, trips: &trips, is_tracked };
-        let polls = PollPlan::of_kernel(function, &trips, &chooser);
+        let polls = PollPlan::of_kernel(function, &trips.all_max_trips(), &chooser);
         let (bounds, counters) = (vec![None; function.values.len()], BTreeMap::new());
         let mut forms = Self { forms: BTreeMap::new(), polls, bounds, counters };
         forms.block(&chooser, function.body);
@@ -74,15 +74,14 @@ impl LoopForms {
     fn block(&mut self, chooser: &Chooser<'_>, block: Block) -> u64 {
         let function = chooser.function;
         let mut iterations = 0u64;
-        for (at, &inst) in function.block(block).iter().enumerate() {
+        for &inst in function.block(block) {
             let nested = function.inst(inst).op.blocks();
             let inside =
                 nested.into_iter().fold(0, |sum: u64, block| sum.saturating_add(self.block(chooser, block)));
             let mut all = inside;
             if function.as_loop(inst).is_some() {
-                let before = &function.block(block)[..at];
-                self.counters.extend(chooser.trips.counter(inst, before));
-                if let Some((value, most)) = chooser.trips.counter_bound(inst, before) {
+                self.counters.extend(chooser.trips.counter(inst));
+                if let Some((value, most)) = chooser.trips.counter_bound(inst) {
                     self.bounds[value.index()] = Some(most);
                 }
                 let polls = self.polls.of_loop(inst);
@@ -100,7 +99,7 @@ impl LoopForms {
         &self.bounds
     }
 
-    /// The range of a loop counter, by the value that the body reads.
+    /// The range of a loop's counter.
     pub(super) fn counter(&self, value: Value) -> Option<&CounterRange> {
         self.counters.get(&value)
     }

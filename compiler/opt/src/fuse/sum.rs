@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use super::Launched;
 use anymetal_analysis::{Linear, TermClass, TermPolicy};
-use anymetal_ir::{CastOp, Function, Op, Query, Type, Value};
+use anymetal_ir::{CastOp, Function, Op, Query, Type, Value, ValueDef};
 
 /// Maximum number of definitions visited for one address: sums of sums can be exponentially large.
 const MAX_DEFINITIONS: u32 = 1 << 10;
@@ -272,8 +272,9 @@ impl TermPolicy for Addresses<'_> {
         self.budget.set(self.budget.get().checked_sub(1)?);
         let ty = self.function.ty(value);
         let Some(op) = self.function.def(value) else {
-            // A kernel's parameters are the arguments' addresses.
-            return ty.is_ptr().then(|| TermClass::Sum(Sum::default()));
+            // A kernel's parameters are the arguments' addresses; what constructs define is not followed.
+            let is_address = matches!(self.function.values[value.index()].def, ValueDef::Param(_));
+            return is_address.then(|| TermClass::Sum(Sum::default()));
         };
         let sum = match *op {
             Op::PtrAdd { .. } => return Some(TermClass::Arithmetic),

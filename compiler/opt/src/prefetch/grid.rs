@@ -140,7 +140,8 @@ impl Finder<'_> {
 
     fn distance_of_load(&self, pointer: Value, bytes: u32) -> Option<PrefetchDistance> {
         let thread = Op::Query(Query::ThreadPositionInGrid(0));
-        let per_thread = self.advance(pointer, &|op| (*op == thread).then_some(Advance::Known(1)))?;
+        let is_thread = |value| self.function.def(value) == Some(&thread);
+        let per_thread = self.advance(pointer, &|value| is_thread(value).then_some(Advance::Known(1)))?;
         if per_thread == Advance::Known(i64::from(bytes)) {
             return Some(PrefetchDistance::Stream);
         }
@@ -156,11 +157,13 @@ impl Finder<'_> {
     ) -> Option<PrefetchDistance> {
         let counter = counted.and_then(|counted| counted.counter);
         let along = |value, axis| {
-            self.advance(value, &|op| match *op {
-                Op::Query(Query::ThreadPositionInGrid(at)) if at == axis => Some(Advance::Threads(axis)),
-                Op::Query(Query::ThreadgroupPositionInGrid(at)) if at == axis => Some(Advance::Known(1)),
-                Op::Load { ptr, .. } if counter.is_some() && self.variable(ptr) == counter => {
-                    Some(Advance::ZERO)
+            self.advance(value, &|value| match self.function.def(value) {
+                _ if Some(value) == counter => Some(Advance::ZERO),
+                Some(&Op::Query(Query::ThreadPositionInGrid(at))) if at == axis => {
+                    Some(Advance::Threads(axis))
+                }
+                Some(&Op::Query(Query::ThreadgroupPositionInGrid(at))) if at == axis => {
+                    Some(Advance::Known(1))
                 }
                 _ => None,
             })
@@ -174,27 +177,26 @@ impl Finder<'_> {
         (first != Advance::ZERO || second.is_some()).then_some(PrefetchDistance::Threadgroup(first, second))
     }
 
-    pub(super) fn advance(&self, value: Value, known: &dyn Fn(&Op) -> Option<Advance>) -> Option<Advance> {
+    pub(super) fn advance(&self, value: Value, known: &dyn Fn(Value) -> Option<Advance>) -> Option<Advance> {
         self.advance_within(value, known, MAX_DEPTH, &mut { MAX_OPERATIONS })
     }
 
-    /// The change of the value, given that of the operations for which `known` returns one.
+    /// The change of the value, given that of the values for which `known` returns one.
     fn advance_within(
         &self,
         value: Value,
-        known: &dyn Fn(&Op) -> Option<Advance>,
+        known: &dyn Fn(Value) -> Option<Advance>,
         depth: u32,
         left: &mut u32,
     ) -> Option<Advance> {
         let depth = depth.checked_sub(1)?;
         *left = left.checked_sub(1)?;
-        let Some(op) = self.function.def(value) else {
-            // Parameters do not change.
-            return Some(Advance::ZERO);
-        };
-        if let Some(advance) = known(op) {
+        if let Some(advance) = known(value) {
             return Some(advance);
         }
+        let Some(op) = self.function.def(value) else {
+            return self.is_param(value).then_some(Advance::ZERO);
+        };
         let mut of = |value: Value| self.advance_within(value, known, depth, left);
         match op {
             Op::Cast(CastOp::ZExt | CastOp::SExt | CastOp::Trunc, a) => of(*a),

@@ -63,6 +63,10 @@ pub(super) fn result_tiles(finder: &Finder<'_>) -> Vec<ResultTiles> {
 fn in_block(finder: &Finder<'_>, block: Block, visible: &mut Vec<bool>, found: &mut Vec<ResultTiles>) {
     let function = finder.function;
     let insts = function.block(block);
+    let definitions = |inst: Inst| {
+        let data = function.inst(inst);
+        data.result.into_iter().chain(data.op.results().iter().copied())
+    };
     for (at, &inst) in insts.iter().enumerate() {
         let op = &function.inst(inst).op;
         let products = match *op {
@@ -78,15 +82,17 @@ fn in_block(finder: &Finder<'_>, block: Block, visible: &mut Vec<bool>, found: &
                 let (stores, visible) = (one_each_line(function, stores), visible.clone());
                 found.push(ResultTiles { outer: block, inst, body, products, visible, stores });
             }
-            _ => op.blocks().into_iter().for_each(|nested| in_block(finder, nested, visible, found)),
+            _ => {
+                op.params().iter().for_each(|param| visible[param.index()] = true);
+                op.blocks().into_iter().for_each(|nested| in_block(finder, nested, visible, found));
+                op.params().iter().for_each(|param| visible[param.index()] = false);
+            }
         }
-        if let Some(result) = function.inst(inst).result {
-            visible[result.index()] = true;
-        }
+        definitions(inst).for_each(|value| visible[value.index()] = true);
     }
-    for result in insts.iter().filter_map(|&inst| function.inst(inst).result) {
-        assert!(visible[result.index()], "{result} leaves its scope before the end of {block}");
-        visible[result.index()] = false;
+    for value in insts.iter().flat_map(|&inst| definitions(inst)) {
+        assert!(visible[value.index()], "{value} leaves its scope before the end of {block}");
+        visible[value.index()] = false;
     }
 }
 

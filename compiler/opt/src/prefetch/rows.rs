@@ -51,10 +51,10 @@ impl RowLoads {
 impl Finder<'_> {
     fn rows_in(&self, block: Block, has_site: &dyn Fn(Value) -> bool, found: &mut Vec<PrefetchSite>) {
         let insts = self.function.block(block);
-        for (at, &inst) in insts.iter().enumerate() {
+        for &inst in insts {
             let op = &self.function.inst(inst).op;
             if let Op::Loop { label, body, .. } = *op
-                && let Some(counted) = self.counted(inst, label, body, &insts[..at])
+                && let Some(counted) = self.counted(inst, label, body)
             {
                 self.rows_of_loop(inst, body, &counted, has_site, found);
             }
@@ -72,7 +72,7 @@ impl Finder<'_> {
         has_site: &dyn Fn(Value) -> bool,
         found: &mut Vec<PrefetchSite>,
     ) {
-        let step = counted.counter.and_then(|counter| self.step(inst, counter));
+        let step = counted.counter.and_then(|counter| self.loops.step(counter));
         let Some(step) = step.and_then(|step| i64::try_from(self.function.as_const(step)?).ok()) else {
             // The distance between iterations is not a constant.
             return;
@@ -120,7 +120,7 @@ impl Finder<'_> {
             if function.ty(pointer) != Type::Ptr(Space::Device) {
                 continue;
             }
-            let stride = self.stride(pointer, &|op| self.is_index(op, counted.counter), MAX_DEPTH);
+            let stride = self.stride(pointer, &|value| self.is_index(value, counted.counter));
             let (Some(root), Some(Stride { value: None, times })) = (self.root(pointer), stride) else {
                 continue;
             };

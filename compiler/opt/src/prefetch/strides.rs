@@ -4,8 +4,7 @@
 //! invariant, so the address of a later iteration is known.
 
 use super::{CountedRange, Finder, MAX_DEPTH, PrefetchSite, Stride};
-use anymetal_analysis::walk_insts;
-use anymetal_ir::{BinOp, Block, Inst, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef};
+use anymetal_ir::{BinOp, Block, Op, PrefetchHint, Query, Space, Type, Value};
 
 /// Prefetch distance in iterations: memory latency is a few hundred instructions, an iteration has tens.
 const ITERATIONS_AHEAD: i64 = 8;
@@ -14,7 +13,6 @@ impl Finder<'_> {
     /// The loads directly in the loop's body whose address depends on the counter.
     pub(super) fn grid_stride_sites(
         &self,
-        inst: Inst,
         body: Block,
         counted: &CountedRange,
         cost: usize,
@@ -22,7 +20,7 @@ impl Finder<'_> {
     ) {
         let function = self.function;
         let Some((counter, step)) =
-            counted.counter.and_then(|counter| Some((counter, self.grid_step(inst, counter)?)))
+            counted.counter.and_then(|counter| Some((counter, self.grid_step(counter)?)))
         else {
             // It is not a grid-stride loop.
             return;
@@ -33,7 +31,7 @@ impl Finder<'_> {
             if function.ty(*pointer) != Type::Ptr(Space::Device) {
                 continue;
             }
-            let stride = self.stride(*pointer, &|op| self.is_index(op, Some(counter)), MAX_DEPTH);
+            let stride = self.stride(*pointer, &|value| self.is_index(value, Some(counter)));
             let (Some(root), Some(Stride { value: None, times })) = (self.root(*pointer), stride) else {
                 continue;
             };
@@ -55,45 +53,8 @@ impl Finder<'_> {
     }
 
     /// The step of the counter, if it is the number of threads of the grid.
-    fn grid_step(&self, inst: Inst, counter: Local) -> Option<Value> {
-        self.step(inst, counter).filter(|&step| self.is_grid_size(step, MAX_DEPTH))
-    }
-
-    /// The step of the counter, if it is a constant or loop-invariant.
-    pub(super) fn step(&self, inst: Inst, counter: Local) -> Option<Value> {
-        let function = self.function;
-        let mut stored = Vec::new();
-        let mut inside = vec![false; function.insts.len()];
-        for block in function.inst(inst).op.blocks() {
-            walk_insts(function, block, &mut |inst| {
-                inside[inst.index()] = true;
-                if let Op::Store { ptr, value, .. } = function.inst(inst).op
-                    && self.variable(ptr) == Some(counter)
-                {
-                    stored.push(value);
-                }
-            });
-        }
-        let (a, b) = match *stored.as_slice() {
-            [next] => match *function.def(next)? {
-                Op::Binary(BinOp::Add, a, b) => (a, b),
-                _ => return None,
-            },
-            // The counter changes at several places, or never.
-            _ => return None,
-        };
-        let step = match (self.variable_read(a), self.variable_read(b)) {
-            (Some(read), _) if read == counter => b,
-            (_, Some(read)) if read == counter => a,
-            _ => return None,
-        };
-        assert_eq!(function.ty(step), function.ty(a), "a counter and its step have one type");
-        let is_known = match function.values[step.index()].def {
-            ValueDef::Param(_) => true,
-            ValueDef::Inst(inst) => !inside[inst.index()] || function.as_const(step).is_some(),
-            ValueDef::LoopParam(inst, _) | ValueDef::Result(inst, _) => !inside[inst.index()],
-        };
-        is_known.then_some(step)
+    fn grid_step(&self, counter: Value) -> Option<Value> {
+        self.loops.step(counter).filter(|&step| self.is_grid_size(step, MAX_DEPTH))
     }
 
     /// Whether the value is computed from the size of the grid.

@@ -7,7 +7,7 @@
 
 use super::grid::{Advance, BufferLoads, LoadAhead};
 use super::{CountedRange, Finder};
-use anymetal_ir::{Block, Inst, Op, Space, Type, Value};
+use anymetal_ir::{Block, Op, Space, Type, Value};
 
 /// Maximum number of rows of a tile.
 const MAX_ROWS: u64 = 64;
@@ -29,11 +29,11 @@ pub(super) fn loads_of_tiles(
 impl Finder<'_> {
     fn tiles_in(&self, block: Block, found: &mut Vec<LoadAhead>) {
         let insts = self.function.block(block);
-        for (at, &inst) in insts.iter().enumerate() {
+        for &inst in insts {
             let op = &self.function.inst(inst).op;
             if let Op::Loop { label, body, .. } = *op {
-                let counted = self.counted(inst, label, body, &insts[..at]);
-                if let Some(counted) = counted.filter(|counted| self.is_short(inst, counted)) {
+                let counted = self.counted(inst, label, body);
+                if let Some(counted) = counted.filter(|counted| self.is_short(counted)) {
                     self.rows_of_tile(body, &counted, found);
                 }
             } else {
@@ -43,9 +43,9 @@ impl Finder<'_> {
     }
 
     /// Whether a loop counts to a small constant.
-    fn is_short(&self, inst: Inst, counted: &CountedRange) -> bool {
+    fn is_short(&self, counted: &CountedRange) -> bool {
         let end = self.function.as_const(counted.bound);
-        let step = counted.counter.and_then(|counter| self.step(inst, counter));
+        let step = counted.counter.and_then(|counter| self.loops.step(counter));
         end.is_some_and(|end| end <= MAX_ROWS) && step.is_some()
     }
 
@@ -72,8 +72,7 @@ impl Finder<'_> {
 
     /// Whether the pointer advances by at least the minimum row pitch per iteration.
     fn has_row_pitch(&self, pointer: Value, counted: &CountedRange) -> bool {
-        let advance =
-            self.advance(pointer, &|op| self.is_index(op, counted.counter).map(|_| Advance::Known(1)));
+        let advance = self.advance(pointer, &|value| self.is_index(value, counted.counter));
         advance.is_some_and(
             |advance| !matches!(advance, Advance::Known(known) if known.unsigned_abs() < MIN_ROW_PITCH),
         )

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::block_values::Jumps;
+use anymetal_analysis::IncomingValues;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value, Values};
 
 /// The classes of values that share a variable.
@@ -23,7 +23,7 @@ type Place = (Inst, bool);
 impl Classes {
     /// Joins each parameter and result with the parameters and results that are passed to it, and with those
     /// to which the same values are passed.
-    pub(super) fn of(function: &Function, jumps: &Jumps) -> Self {
+    pub(super) fn of(function: &Function, jumps: &IncomingValues) -> Self {
         let mut sets = Sets::default();
         let defined: Vec<(Value, Place)> = jumps.definitions(function).collect();
         for &(value, place) in &defined {

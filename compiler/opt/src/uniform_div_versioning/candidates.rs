@@ -3,9 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use super::{Divergence, walk_all};
-use anymetal_analysis::{CountedLoops, Variables};
+use anymetal_analysis::{CountedLoops, as_exit_test};
 use anymetal_ir::{
-    BarrierScope, BinOp, Block, CastOp, Function, Inst, Label, Local, Op, Scalar, Type, Value,
+    BarrierScope, BinOp, Block, CastOp, Function, Inst, Label, Op, Scalar, Type, Value, ValueDef,
 };
 
 /// An operation to version, and where it is.
@@ -21,14 +21,13 @@ pub(super) enum SiteKind {
     Loop(DividingLoop),
 }
 
-/// A loop with a division of a loop-carried variable.
+/// A loop with a division of a parameter of the loop.
 pub(super) struct DividingLoop {
     /// The block that contains the loop, and its index there.
     pub(super) block: Block,
     pub(super) at: usize,
     pub(super) label: Label,
     pub(super) body: Block,
-    pub(super) continuing: Block,
     /// Index in the body of the `if` that leaves the loop before the division.
     pub(super) test: Option<usize>,
     /// Index of the division in the body. Everything before it is free of effects.
@@ -47,7 +46,7 @@ pub(super) struct SiteSearch<'a> {
     pub(super) remainders: &'a FxHashSet<Value>,
     /// Maximum number of instructions that may be cloned.
     pub(super) room: usize,
-    variables: Variables,
+    loops: CountedLoops<'a>,
 }
 
 impl<'a> SiteSearch<'a> {
@@ -57,30 +56,23 @@ impl<'a> SiteSearch<'a> {
         (done, remainders): (&'a FxHashSet<Inst>, &'a FxHashSet<Value>),
         room: usize,
     ) -> Self {
-        let variables = Variables::of(function);
-        Self { function, threads, done, remainders, room, variables }
+        let loops = CountedLoops::new(function);
+        Self { function, threads, done, remainders, room, loops }
     }
 
     /// The first candidate in textual order.
     pub(super) fn first(&self) -> Option<Site> {
-        self.first_in(self.function.body, &mut Vec::new())
+        self.first_in(self.function.body)
     }
 
-    /// `around`: the enclosing blocks within the innermost loop, with the current index in each.
-    fn first_in(&self, block: Block, around: &mut Vec<(Block, usize)>) -> Option<Site> {
+    fn first_in(&self, block: Block) -> Option<Site> {
         for (at, &inst) in self.function.block(block).iter().enumerate() {
             if let Some(step) = self.stride_of_candidate(inst).filter(|_| self.may_copy(block, at, 1)) {
                 return Some(Site { inst, place: SiteKind::Straight { block, at, step } });
             }
             let op = &self.function.inst(inst).op;
-            around.push((block, at));
-            let found = self.loop_site(inst, around).or_else(|| {
-                if matches!(op, Op::Loop { .. }) {
-                    return op.blocks().into_iter().find_map(|nested| self.first_in(nested, &mut Vec::new()));
-                }
-                op.blocks().into_iter().find_map(|nested| self.first_in(nested, around))
-            });
-            around.pop();
+            let nested = || op.blocks().into_iter().find_map(|nested| self.first_in(nested));
+            let found = self.loop_site(inst, (block, at)).or_else(nested);
             if found.is_some() {
                 return found;
             }
@@ -141,21 +133,19 @@ impl<'a> SiteSearch<'a> {
         }
     }
 
-    fn loop_site(&self, inst: Inst, around: &[(Block, usize)]) -> Option<Site> {
-        let (label, body, continuing) = self.function.as_loop(inst)?;
-        let &(block, at) = around.last().expect("a loop is in a block");
+    fn loop_site(&self, looping: Inst, (block, at): (Block, usize)) -> Option<Site> {
+        let (label, body, _) = self.function.as_loop(looping)?;
         let mut test = None;
         for (place, &inst) in self.function.block(body).iter().enumerate() {
             let op = &self.function.inst(inst).op;
             if self.divides(inst) && !self.done.contains(&inst) {
-                let carried_variable = self.carried_variable(inst)?;
-                let step = self.rising(self.stored_before(carried_variable, around)?)?;
-                let looped = DividingLoop { block, at, label, body, continuing, test, division: place, step };
+                let step = self.rising(self.loops.start(self.divided_parameter(inst, looping)?))?;
+                let looped = DividingLoop { block, at, label, body, test, division: place, step };
                 return self.may_copy(block, at, 2).then_some(Site { inst, place: SiteKind::Loop(looped) });
             }
             match op {
                 Op::If { .. } if test.is_none() => {
-                    self.loops().as_exit_test(inst, label)?;
+                    as_exit_test(self.function, inst, label)?;
                     test = Some(place);
                 }
                 op if op.has_side_effects() => return None,
@@ -165,31 +155,23 @@ impl<'a> SiteSearch<'a> {
         None
     }
 
-    /// The variable that a division in a loop divides, possibly extended with the signedness of the division,
-    /// so that a value that wraps becomes smaller.
-    fn carried_variable(&self, division: Inst) -> Option<Local> {
+    /// The parameter of the loop that a division in it divides, possibly extended with the signedness of the
+    /// division, so that a value that wraps becomes smaller.
+    fn divided_parameter(&self, division: Inst, looping: Inst) -> Option<Value> {
         let Op::Binary(op, mut value, _) = self.function.inst(division).op else {
             unreachable!("{division} is not a division")
         };
         let signed = matches!(op, BinOp::SDiv | BinOp::SRem);
         loop {
+            if let ValueDef::LoopParam(of, _) = self.function.values[value.index()].def {
+                return (of == looping).then_some(value);
+            }
             match *self.function.def(value)? {
                 Op::Cast(CastOp::ZExt, narrow) => value = narrow,
                 Op::Cast(CastOp::SExt, narrow) if signed => value = narrow,
-                Op::Load { ptr, .. } => return self.variables.at(ptr),
                 _ => return None,
             }
         }
-    }
-
-    fn loops(&self) -> CountedLoops<'_> {
-        CountedLoops::new(self.function, &self.variables)
-    }
-
-    /// The value of the last store to the variable before the position.
-    fn stored_before(&self, local: Local, around: &[(Block, usize)]) -> Option<Value> {
-        let before = around.iter().flat_map(|&(block, end)| &self.function.block(block)[..end]);
-        self.loops().stored_before(local, &before.copied().collect::<Vec<_>>())
     }
 }
 

@@ -60,7 +60,7 @@ pub(in crate::cpu) fn generate_module<'a>(
 ) -> Result<CpuCode, CodegenError> {
     let mut shared = Shared {
         passings: subroutines.passings(),
-        loops: SubroutineLoops::of(subroutines, &options.features),
+        loops: SubroutineLoops::of(module, subroutines, &options.features),
         independent_simdgroups: waits_for_threads(module, kernel.function),
         ..Shared::new(module, kernel, options)?
     };
@@ -246,7 +246,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         true => waiting_loops(shared.module, function),
         false => BTreeSet::new(),
     };
-    let loops = Rc::new(shared.loops.of_kernel(function, facts.geometry, waiting));
+    let loops = Rc::new(shared.loops.of_kernel(&facts, waiting));
     let has = |feature| shared.options.passes.has(feature);
     let stencil_rows = has(Feature::StencilRows).then(|| StencilRows::new(function, flow));
     let nontemporal = has(Feature::NonTemporal).then(|| NonTemporal::new(facts));

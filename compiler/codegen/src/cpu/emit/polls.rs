@@ -6,33 +6,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use anymetal_abi::YieldReason;
-use anymetal_analysis::{CountedLoops, TripCounts, Variables};
-use anymetal_ir::{FuncId, Function, Inst};
+use anymetal_analysis::{CountedLoops, TripCounts};
+use anymetal_ir::{FuncId, Inst, Module};
 
 use super::subroutine::{Subroutines, batch_lanes};
 use super::{Emitter, simdgroups::MAX_SIMDGROUPS};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
+use crate::cpu::shape::flow::Facts;
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::shape::range::upper_bound;
 use crate::polls::{CallWork, PollPlan, PollTarget};
 
-/// The variables and polls of a function.
+/// The polls of a function.
 #[derive(Debug)]
 pub(super) struct FunctionLoops {
-    pub(super) variables: Variables,
     pub(super) polls: PollPlan,
     /// Loops that may wait for another thread; none if no SIMD-group runs by itself.
     waiting: BTreeSet<Inst>,
 }
 
 impl FunctionLoops {
-    fn of(function: &Function, geometry: Geometry, plan: impl FnOnce(&TripCounts<'_>) -> PollPlan) -> Self {
-        let variables = Variables::of(function);
-        let bound = |value| upper_bound(function, geometry, value);
-        let polls = plan(&TripCounts::new(CountedLoops::new(function, &variables), &bound));
-        Self { variables, polls, waiting: BTreeSet::new() }
+    fn new(polls: PollPlan) -> Self {
+        Self { polls, waiting: BTreeSet::new() }
     }
+}
+
+/// The maximum trip counts of loops.
+fn max_trips(loops: &CountedLoops<'_>, geometry: Geometry) -> BTreeMap<Inst, u64> {
+    let bound = |value| upper_bound(loops.function(), geometry, value);
+    TripCounts::new(loops, &bound).all_max_trips()
 }
 
 /// Loops and polls of the functions that a kernel calls.
@@ -43,14 +46,15 @@ pub(super) struct SubroutineLoops {
 }
 
 impl SubroutineLoops {
-    pub(super) fn of(subroutines: &Subroutines<'_>, features: &CpuFeatures) -> Self {
+    /// `module` has the functions with the parameters of their loops.
+    pub(super) fn of(module: &Module, subroutines: &Subroutines<'_>, features: &CpuFeatures) -> Self {
         let mut this = Self { by_function: BTreeMap::new(), batch_lanes: batch_lanes(features) };
         // Callers precede callees in the list.
         let all: Vec<_> = subroutines.all().collect();
         for sub in all.into_iter().rev() {
             let calls = Calls { loops: &this, batches: 1, sets: this.batch_lanes };
-            let plan = |trips: &TripCounts<'_>| PollPlan::of_subroutine(sub.function, trips, &calls);
-            let loops = FunctionLoops::of(sub.function, Geometry::Any, plan);
+            let trips = max_trips(&CountedLoops::new(module.function(sub.id)), Geometry::Any);
+            let loops = FunctionLoops::new(PollPlan::of_subroutine(sub.function, &trips, &calls));
             this.by_function.insert(sub.id, Rc::new(loops));
         }
         this
@@ -63,16 +67,10 @@ impl SubroutineLoops {
 
     /// Those of the kernel's function. The loops in `waiting` may wait for another thread; functions that are
     /// called have none, because they have no atomic operations ([`anymetal_analysis::is_callable`]).
-    pub(super) fn of_kernel(
-        &self,
-        function: &Function,
-        geometry: Geometry,
-        waiting: BTreeSet<Inst>,
-    ) -> FunctionLoops {
+    pub(super) fn of_kernel(&self, facts: &Facts<'_>, waiting: BTreeSet<Inst>) -> FunctionLoops {
         let calls = Calls { loops: self, batches: LANES.div_ceil(self.batch_lanes.max(1)), sets: LANES };
-        let loops =
-            FunctionLoops::of(function, geometry, |trips| PollPlan::of_kernel(function, trips, &calls));
-        FunctionLoops { waiting, ..loops }
+        let trips = max_trips(facts.loops, facts.geometry);
+        FunctionLoops { waiting, polls: PollPlan::of_kernel(facts.function, &trips, &calls) }
     }
 }
 

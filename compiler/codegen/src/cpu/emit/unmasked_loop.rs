@@ -4,9 +4,7 @@
 //! without masks while a scalar test shows that the last lane stays too; then the masked loop continues.
 //! Both use the same promoted variables, so no state is copied.
 
-use std::rc::Rc;
-
-use anymetal_analysis::{CountedLoops, jumps_out};
+use anymetal_analysis::{exit_test, jumps_out};
 use anymetal_ir::{Block, Inst, Label, Op, Value};
 use anymetal_opt::Feature;
 
@@ -26,13 +24,13 @@ impl Emitter<'_, '_> {
         (label, body, continuing): (Label, Block, Block),
         (masked, exit): (BlockName, BlockName),
     ) -> bool {
-        let (function, loops) = (self.facts.function, Rc::clone(&self.loops));
+        let function = self.facts.function;
         let construct = self.flow.construct(inst);
         let is_on = self.has(Feature::UnmaskedLoop);
         if !is_on || self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
             return false;
         }
-        let Some(test) = CountedLoops::new(function, &loops.variables).exit_test(inst) else {
+        let Some(test) = exit_test(function, inst) else {
             // The loop has no test at its top.
             return false;
         };

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value};
+use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value, ValueDef};
 
 use super::Emitter;
 use crate::cpu::shape::range::offset_bound;
@@ -294,8 +294,14 @@ impl Emitter<'_> {
         let mut constant = address.extra;
         let mut found: Option<(Value, u32)> = None;
         let mut pointer = address.pointer;
-        while let Some(op) = function.def(pointer) {
-            match op {
+        loop {
+            let inst = match function.values[pointer.index()].def {
+                ValueDef::Param(_) => break,
+                // Its offset is only known at run time.
+                ValueDef::LoopParam(..) | ValueDef::Result(..) => return None,
+                ValueDef::Inst(inst) => inst,
+            };
+            match &function.inst(inst).op {
                 Op::PtrAdd { base, index, scale, offset } => {
                     constant = constant.checked_add(*offset)?;
                     if let Some(index) = index

@@ -15,8 +15,12 @@ use crate::llvm_text::{BlockName, Opd, wrap_int};
 impl Emitter<'_> {
     pub(super) fn construct(&mut self, inst: Inst) -> Result<(), CodegenError> {
         let tracked = self.convergence.is_tracked(inst);
-        match &self.input.function.inst(inst).op {
-            Op::If { .. } if self.piece_test(inst) => Ok(()),
+        let op = &self.input.function.inst(inst).op;
+        if self.piece_test(inst)? {
+            return Ok(());
+        }
+        self.carried.enter(op.results());
+        match op {
             Op::If { cond, then, otherwise, .. } => self.branch(*cond, *then, *otherwise, tracked),
             Op::Switch { label, selector, cases, default, .. } => {
                 self.switch(*label, *selector, cases, *default, tracked)
@@ -24,7 +28,10 @@ impl Emitter<'_> {
             Op::Scope { label, body, .. } => self.scope(*label, *body, tracked),
             Op::Loop { .. } => self.endless_loop(inst, tracked),
             op => unreachable!("{op:?} is not a construct"),
-        }
+        }?;
+        let results = self.carried.leave();
+        self.define_carried(results);
+        Ok(())
     }
 
     /// Begins a construct that control enters here; gives its end, and the lanes that enter if it is tracked.

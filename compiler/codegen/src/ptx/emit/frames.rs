@@ -72,6 +72,7 @@ impl Emitter<'_> {
     }
 
     pub(super) fn jump_of(&mut self, op: &Op) {
+        self.pass_on(op);
         match op {
             Op::Break(label, _) => self.jump(Exit::Break(*label), false),
             Op::Continue(label, _) => self.jump(Exit::Continue(*label), false),

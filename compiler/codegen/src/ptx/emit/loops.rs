@@ -42,9 +42,12 @@ struct LoopBlocks {
 
 impl Emitter<'_> {
     pub(super) fn endless_loop(&mut self, inst: Inst, tracked: bool) -> Result<(), CodegenError> {
-        let Op::Loop { label, body, continuing, .. } = self.input.function.inst(inst).op else {
+        let Op::Loop { label, ref inits, ref params, body, continuing, .. } =
+            self.input.function.inst(inst).op
+        else {
             unreachable!("{inst} is not a loop")
         };
+        self.pass(inits, params);
         let entered = tracked.then(|| self.active_lanes());
         let form = if self.input.options.stoppable {
             self.loop_forms.of(inst)
@@ -69,6 +72,7 @@ impl Emitter<'_> {
         }
         for _ in 0..copies {
             blocks.continuing = self.t.block();
+            self.define_carried(params);
             self.part(&mut blocks, body, Some(Exit::Continue(label)))?;
             self.t.label(blocks.continuing);
             self.part(&mut blocks, continuing, None)?;

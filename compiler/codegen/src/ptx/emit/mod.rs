@@ -9,6 +9,7 @@
 mod allocation;
 mod atomic;
 mod barrier;
+mod carried;
 mod control;
 mod copy;
 mod entry;
@@ -47,6 +48,7 @@ use crate::llvm_text::{BlockName, Opd, Text, scalar_type};
 use crate::roots::{Pointer, Root};
 use allocation::Places;
 pub(super) use barrier::BARRIER_BYTES;
+use carried::Carried;
 use faults::Faults;
 use frames::Frames;
 use grid::Grid;
@@ -89,6 +91,7 @@ struct Emitter<'a> {
     /// The loops written so far that are to be unrolled.
     unrolled_loops: Vec<Unrolling>,
     values: Vec<Vec<Opd>>,
+    carried: Carried<'a>,
     given: Given,
     matrix_layout: MatrixLayout,
     gathers: Gathers,
@@ -130,6 +133,7 @@ impl<'a> Emitter<'a> {
             pieces: Vec::new(),
             unrolled_loops: Vec::new(),
             values: first_values(function),
+            carried: Carried::new(function, order),
             given: Given::new(value_words),
             matrix_layout,
             gathers: Gathers::default(),
@@ -169,6 +173,7 @@ impl<'a> Emitter<'a> {
                 return self.construct(inst);
             }
             Op::Break(..) | Op::Continue(..) | Op::Return(_) => self.jump_of(&data.op),
+            Op::Yield(_) => self.pass_on(&data.op),
             Op::Load { .. } | Op::Store { .. } => {
                 self.version.begin(inst);
                 self.access(inst);

@@ -9,13 +9,12 @@
 //! same whatever the counter's start, and a counter that wraps around ends a piece too.
 
 use anymetal_analysis::CountedLoop;
-use anymetal_ir::{CmpOp, Inst, Space};
+use anymetal_ir::{CmpOp, Inst, Op};
 
 use super::Emitter;
-use super::frames::Exit;
+use crate::cpu::CodegenError;
 use crate::elementwise::{Width, arith};
 use crate::llvm_text::{BlockName, Opd, scalar_type, wrap_int};
-use crate::roots::Root;
 
 /// The piece of a loop being written.
 #[derive(Debug)]
@@ -32,8 +31,7 @@ impl Emitter<'_> {
     /// Computes the piece that begins with the counter as it is.
     pub(super) fn begin_piece(&mut self, counted: &CountedLoop, rounds: u64, again: BlockName) {
         let ty = scalar_type(counted.scalar);
-        let place = self.place(Root::Local(counted.counter), Space::Thread);
-        let start = self.t.load(ty, &place.base, counted.scalar.size());
+        let start = self.load_carried(counted.counter).swap_remove(0);
         let limit = match self.input.function.as_const(counted.limit) {
             Some(bits) => Opd::Int(wrap_int(ty, bits as i64)),
             None => self.one(counted.limit),
@@ -54,17 +52,21 @@ impl Emitter<'_> {
     }
 
     /// Writes the exit test of the loop in pieces around, if the instruction is that.
-    pub(super) fn piece_test(&mut self, inst: Inst) -> bool {
+    pub(super) fn piece_test(&mut self, inst: Inst) -> Result<bool, CodegenError> {
         let Some(Piece { counted, start, length, limit, again }) =
-            self.pieces.last().filter(|piece| piece.counted.test == inst)
+            self.pieces.last().filter(|piece| piece.counted.test.inst == inst)
         else {
             // An ordinary branch.
-            return false;
+            return Ok(false);
         };
+        let Op::If { then, otherwise, .. } = self.input.function.inst(inst).op else {
+            unreachable!("{inst} is an exit test")
+        };
+        let leaving = if counted.test.leaves_when { then } else { otherwise };
         let (counted, start, length) = (counted.clone(), start.clone(), length.clone());
         let (limit, again) = (limit.clone(), *again);
         let ty = scalar_type(counted.scalar);
-        let current = self.one(counted.current);
+        let current = self.one(counted.counter);
         let passed = match counted.step {
             1.. => self.t.sub(ty, &current, &start),
             _ => self.t.sub(ty, &start, &current),
@@ -81,8 +83,8 @@ impl Emitter<'_> {
         self.t.label(look);
         self.poll(again);
         self.t.label(leave);
-        self.jump(Exit::Break(counted.label), false);
+        self.block(leaving)?;
         self.t.label(on);
-        true
+        Ok(true)
     }
 }

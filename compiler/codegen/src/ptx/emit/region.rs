@@ -157,8 +157,10 @@ impl Emitter<'_> {
         if let Some(counter) = self.loop_forms.counter(value).cloned() {
             return self.counter_bounds(regions, &counter, sign);
         }
-        let ValueDef::Inst(inst) = function.values[value.index()].def else {
-            unreachable!("{value} is a number, and parameters are pointers")
+        let inst = match function.values[value.index()].def {
+            ValueDef::Inst(inst) => inst,
+            ValueDef::LoopParam(..) | ValueDef::Result(..) => return None,
+            ValueDef::Param(_) => unreachable!("{value} is a number, and parameters are pointers"),
         };
         let found = match function.inst(inst).op {
             Op::Const(bits) => Some(constant(bits, scalar, sign)),
@@ -266,7 +268,7 @@ impl Emitter<'_> {
             // Of 64 bits a negative one is a large one.
             limit = self.within(&limit, 0, FAR);
         }
-        let start = counter.start.and_then(|start| self.bounds(regions, start, own));
+        let start = self.bounds(regions, counter.start, own);
         let last = i64::from(!matches!(counter.goes_on, CmpOp::ULe | CmpOp::SLe));
         let hi = self.t.sub("i64", &limit.hi, &Opd::Int(last));
         // Without a sign nothing is below 0, whatever the counter does; with one it must not wrap around.

@@ -180,7 +180,7 @@ impl Emitter<'_> {
     }
 
     /// A value as operands of the result's form: a pointer becomes tagged where the result is.
-    fn in_form_of(&mut self, result: Value, value: Value) -> Vec<Opd> {
+    pub(super) fn in_form_of(&mut self, result: Value, value: Value) -> Vec<Opd> {
         let is_tagged = self.ty(value).is_ptr() && self.root(result) == Root::Many;
         if is_tagged { vec![self.tagged(value)] } else { self.parts(value) }
     }

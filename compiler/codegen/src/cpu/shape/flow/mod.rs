@@ -8,6 +8,7 @@ mod results;
 
 use std::collections::BTreeSet;
 
+use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Space, Type, Value};
 
 use crate::cpu::bundles::Bundles;
@@ -74,8 +75,10 @@ struct Context {
 /// The inputs of the analysis.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Facts<'a> {
-    /// The kernel's function.
+    /// The kernel's function, whose loops have variables.
     pub(in crate::cpu) function: &'a Function,
+    /// Its loops, when they had parameters.
+    pub(in crate::cpu) loops: &'a CountedLoops<'a>,
     /// Its storage.
     pub(in crate::cpu) storage: &'a Storage,
     /// Its liveness.
