@@ -139,6 +139,7 @@ fn is_callable_op(function: &Function, pointers: &Pointers, op: &Op, ty: Option<
         | Op::Scope { .. }
         | Op::Break(..)
         | Op::Continue(..)
+        | Op::Yield(_)
         | Op::Return(_) => true,
         Op::Query(_) | Op::ThreadgroupAddr(_) | Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => {
             false

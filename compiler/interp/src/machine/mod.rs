@@ -337,10 +337,6 @@ impl Machine {
     }
 
     fn merge(&mut self, dst: Slot, src: Slot) {
-        if dst == src {
-            // A value that is not used again may have got the place of what it becomes.
-            return;
-        }
         let (dst, others) = split(&mut self.registers, dst.index());
         let src = others.get(src.index());
         let active = self.active;

@@ -218,26 +218,21 @@ impl Lowering<'_> {
         });
     }
 
-    /// Passes values to parameters or results, all at once: one of them may be the other's new value.
+    /// Passes values to parameters or results, all at once: components of one of them may be the others' new
+    /// values.
     fn pass(&mut self, values: &[Value], targets: &[Value]) {
-        let overwrites = |n: usize| values[n + 1..].contains(&targets[n]);
-        let needs_copies = (0..values.len()).any(overwrites);
         let mut moves = Vec::new();
         for (&value, &target) in values.iter().zip(targets) {
             let (from, to) = (self.components(value), self.components(target));
-            if value == target {
-                continue;
-            }
-            for (&src, &dst) in from.all().iter().zip(to.all()) {
-                let src = match needs_copies {
-                    true => {
-                        let copy = self.fresh_slot();
-                        self.emit(Step::Move { dst: copy, src });
-                        copy
-                    }
-                    false => src,
-                };
-                moves.push((dst, src));
+            let pairs = to.all().iter().copied().zip(from.all().iter().copied());
+            moves.extend(pairs.filter(|(dst, src)| dst != src));
+        }
+        let is_overwritten = |n: usize| moves[..n].iter().any(|(dst, _)| *dst == moves[n].1);
+        if (0..moves.len()).any(is_overwritten) {
+            for (_, src) in &mut moves {
+                let copy = self.fresh_slot();
+                self.emit(Step::Move { dst: copy, src: *src });
+                *src = copy;
             }
         }
         for (dst, src) in moves {
