@@ -23,14 +23,6 @@ struct Accessed {
 }
 
 impl<'a> Checker<'a> {
-    /// Runs `f` without access control, for names that only lead to a declaration.
-    pub(super) fn without_access<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = std::mem::replace(&mut self.records.ignores_access, true);
-        let result = f(self);
-        self.records.ignores_access = outer;
-        result
-    }
-
     /// Whether what a lookup in the class found may be used here; reports if not. Functions are checked where
     /// they are used. With `has_object`, data members are those of an object of that class.
     pub(super) fn check_access(

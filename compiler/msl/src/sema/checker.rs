@@ -163,6 +163,11 @@ impl<'a> Checker<'a> {
         self.diagnostics.report(diagnostic);
     }
 
+    /// Poison: the result of an expression that is in error.
+    pub(super) fn poison(&mut self, span: Span) -> hir::Expr {
+        self.diagnostics.poison(span)
+    }
+
     /// Creates typed values from operands of the current function.
     pub(super) fn values(&mut self) -> Values<'_> {
         let Self { types, data, function, local_constants, .. } = self;

@@ -265,12 +265,6 @@ impl<'a> Checker<'a> {
 
     // --- small constructors
 
-    /// Poison.
-    pub(super) fn poison(&mut self, span: Span) -> Expr {
-        self.diagnostics.note_poison(span);
-        Expr::value(ExprKind::Error, Ty::ERROR, span)
-    }
-
     /// A value as a place: a temporary.
     pub(super) fn materialize(&mut self, value: Expr) -> Expr {
         if value.is_place || value.ty.ty.is_error() {

@@ -72,16 +72,6 @@ impl<'a> Checker<'a> {
         out
     }
 
-    /// Runs `f` for the n-th element of the packs that an expansion names. The caller stops when the check
-    /// has given up: nested expansions multiply.
-    pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
-        self.limits.count_pack_element(&mut self.diagnostics);
-        let outer = self.placeholders.pack_index.replace(n);
-        let result = f(self);
-        self.placeholders.pack_index = outer;
-        result
-    }
-
     fn explicit_type_arg(&mut self, ty: &'a ast::Type) -> ExplicitArg<'a> {
         if let TypeKind::Path(path) = &ty.kind
             && ty.quals == ast::Qualifiers::default()
