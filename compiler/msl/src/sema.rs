@@ -221,9 +221,10 @@ impl Unit {
     pub fn function_type(&self, name: &str, sink: &mut Sink) -> Option<String> {
         let entrance = self.entrance(name, EntranceKind::Visible)?;
         self.check(entrance, &FunctionHandles::default(), sink, |mut checker, _, entrance| {
-            let function = checker.kernel_function(entrance);
-            let ty = function.and_then(|function| checker.function_signature(function, entrance.span));
-            (ty.map(|ty| checker.signature_key(ty)), checker.diagnostics.take())
+            let function = kernel::function(&mut checker, entrance);
+            let ty = function
+                .and_then(|function| function_pointer::signature_of(&mut checker, function, entrance.span));
+            (ty.map(|ty| dispatch::signature_key(&checker.types, ty)), checker.diagnostics.take())
         })
     }
 
@@ -285,8 +286,10 @@ fn check_visible<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(function) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
-    checker.check_reachable(function);
+    let Some(function) = kernel::function(&mut checker, entrance) else {
+        return (None, checker.diagnostics.take());
+    };
+    collect::check_reachable(&mut checker, function);
     checker.diagnostics.finish();
     let found = checker.diagnostics.take();
     if found.has_errors() {
@@ -294,7 +297,7 @@ fn check_visible<'a>(
     }
     let name = entrance.name.clone();
     let kernel = Kernel { name, function, params: Vec::new(), max_threads: None, required_threads: None };
-    (checker.program(function, kernel), found)
+    (collect::program(checker, function, kernel), found)
 }
 
 fn check_entrance<'a>(
@@ -303,21 +306,23 @@ fn check_entrance<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(func) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
-    let params = checker.kernel_params(func);
-    let max_threads = checker.max_threads(func);
-    let required_threads = checker.required_threads(func, max_threads);
-    checker.check_kernel_result(func, entrance.span);
-    checker.check_reachable(func);
+    let Some(func) = kernel::function(&mut checker, entrance) else {
+        return (None, checker.diagnostics.take());
+    };
+    let params = kernel::check_params(&mut checker, func);
+    let max_threads = kernel::max_threads(&mut checker, func);
+    let required_threads = kernel::required_threads(&mut checker, func, max_threads);
+    kernel::check_result(&checker.functions, &mut checker.diagnostics, func, entrance.span);
+    collect::check_reachable(&mut checker, func);
     for fetch in params.iter().flatten().flat_map(|param| kernel::fetches(&param.kind)) {
-        checker.check_reachable(fetch);
+        collect::check_reachable(&mut checker, fetch);
     }
     checker.diagnostics.finish();
     let found = checker.diagnostics.take();
     let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
     let kernel =
         Kernel { name: entrance.name.clone(), function: func, params, max_threads, required_threads };
-    (checker.program(func, kernel), found)
+    (collect::program(checker, func, kernel), found)
 }
 
 /// Checks the assertions outside of functions and records, which hold for every kernel.
@@ -327,7 +332,7 @@ fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
             && !checker.diagnostics.gave_up()
         {
             let scope = checker.scopes.of_item(id);
-            checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
+            checker.in_scope(scope, |c| evaluate::static_assert(c, cond, *message, entry.item.span));
         }
     }
 }
@@ -347,22 +352,23 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
                     && matches!(function.body, FunctionBody::Block(_)) =>
             {
                 let decl = checker.functions.declare(function, None, scope, None);
-                if let Some(func) = checker.instantiate_function(decl, std::rc::Rc::from([]), function.span) {
-                    checker.ensure_body(func);
+                if let Some(func) = function::instantiate(checker, decl, std::rc::Rc::from([]), function.span)
+                {
+                    function::ensure_body(checker, func);
                 }
             }
             ItemKind::Variable(variable)
                 if entry.item.template.is_none() && variable.declarator.scope.is_none() =>
             {
                 let decl = lookup::VarDecl { variable, template: None, scope };
-                checker.variable_global(decl, None, variable.span);
+                variable::global_of(checker, decl, None, variable.span);
             }
             ItemKind::Alias(alias) if entry.item.template.is_none() => {
-                checker.in_scope(scope, |c| c.lookup(alias.name));
+                checker.in_scope(scope, |c| lookup::unqualified(c, alias.name));
             }
             ItemKind::Record(record) if entry.item.template.is_none() && record.members.is_some() => {
-                let ty = checker.plain_record(record, scope);
-                checker.complete_type(ty, record.span);
+                let ty = record::plain(&mut checker.types, &mut checker.records, record, scope);
+                record::complete_type(checker, ty, record.span);
             }
             _ => {}
         }
@@ -371,12 +377,12 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
         if checker.diagnostics.gave_up() {
             return;
         }
-        if let Some(func) = checker.kernel_function(entrance) {
-            checker.kernel_params(func);
-            let max_threads = checker.max_threads(func);
-            checker.required_threads(func, max_threads);
-            checker.check_kernel_result(func, entrance.span);
-            checker.check_reachable(func);
+        if let Some(func) = kernel::function(checker, entrance) {
+            kernel::check_params(checker, func);
+            let max_threads = kernel::max_threads(checker, func);
+            kernel::required_threads(checker, func, max_threads);
+            kernel::check_result(&checker.functions, &mut checker.diagnostics, func, entrance.span);
+            collect::check_reachable(checker, func);
         }
     }
 }

@@ -7,6 +7,7 @@
 mod build;
 mod open;
 
+pub(super) use build::{of_arg, of_type};
 pub(super) use open::open_pattern;
 
 use super::checker::{TemplateId, space_of};

@@ -10,6 +10,9 @@ mod lookup;
 mod registry;
 mod usings;
 
+pub(super) use complete::{complete, complete_type};
+pub(super) use declare::declare_members;
+pub(super) use lookup::{assignment_operators, base_path, lookup, lookup_in_class};
 pub(super) use registry::{NamedRecord, Records};
 
 use super::checker::{Checker, FnDeclId, TArg};
@@ -17,8 +20,9 @@ use super::init::DefaultInit;
 use super::lookup::ClassTemplate;
 use super::scopes::ScopeId;
 use super::special::Deletion;
+use super::template_args;
 use crate::ast::{self, Access, TemplateParams};
-use crate::hir::{FuncId, RecordId, Ty};
+use crate::hir::{FuncId, RecordId, Ty, Types};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -102,47 +106,50 @@ impl RecordInst<'_> {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// The type of a class that is no template.
-    pub(super) fn plain_record(&mut self, ast: &'a ast::Record, scope: ScopeId) -> Ty {
-        let key = (ast.id, scope, Rc::from([]));
-        if let Some(known) = self.records.known(&key) {
-            return known.ty;
-        }
-        let kind = if ast.kind == ast::RecordKind::Union { "union" } else { "struct" };
-        let name = ast.name.map_or_else(|| format!("(unnamed {kind})"), |name| name.to_string());
-        let is_union = ast.kind == ast::RecordKind::Union;
-        let named = NamedRecord { name, is_union, ast: Some(ast), template: None, args: Rc::from([]), scope };
-        let id = self.records.add(&mut self.types, named);
-        self.records.set_known(key, id);
-        self.records.get(id).ty
+/// The type of a class that is no template.
+pub(super) fn plain<'a>(
+    types: &mut Types,
+    records: &mut Records<'a>,
+    ast: &'a ast::Record,
+    scope: ScopeId,
+) -> Ty {
+    let key = (ast.id, scope, Rc::from([]));
+    if let Some(known) = records.known(&key) {
+        return known.ty;
     }
+    let kind = if ast.kind == ast::RecordKind::Union { "union" } else { "struct" };
+    let name = ast.name.map_or_else(|| format!("(unnamed {kind})"), |name| name.to_string());
+    let is_union = ast.kind == ast::RecordKind::Union;
+    let named = NamedRecord { name, is_union, ast: Some(ast), template: None, args: Rc::from([]), scope };
+    let id = records.add(types, named);
+    records.set_known(key, id);
+    records.get(id).ty
+}
 
-    /// The type of a class template with these arguments.
-    pub(super) fn instantiate_class(&mut self, template: &ClassTemplate<'a>, args: Rc<[TArg]>) -> Ty {
-        let key = (template.primary.id, template.scope, args.clone());
-        if let Some(known) = self.records.known(&key) {
-            return known.ty;
-        }
-        // Its members may be used without completing it, and name further specialisations.
-        if !self.limits.count_instantiation(Span::NONE, &mut self.diagnostics) {
-            return Ty::ERROR;
-        }
-        let primary = template.primary;
-        let name = primary.name.map_or_else(String::new, |name| name.to_string());
-        let shown = self.without_defaults(template, &args);
-        let name = format!("{name}<{}>", self.show_args(shown));
-        let is_union = primary.kind == ast::RecordKind::Union;
-        let named = NamedRecord {
-            name,
-            is_union,
-            ast: Some(primary),
-            template: Some(template.clone()),
-            args,
-            scope: template.scope,
-        };
-        let id = self.records.add(&mut self.types, named);
-        self.records.set_known(key, id);
-        self.records.get(id).ty
+/// The type of a class template with these arguments.
+pub(super) fn instantiate<'a>(cx: &mut Checker<'a>, template: &ClassTemplate<'a>, args: Rc<[TArg]>) -> Ty {
+    let key = (template.primary.id, template.scope, args.clone());
+    if let Some(known) = cx.records.known(&key) {
+        return known.ty;
     }
+    // Its members may be used without completing it, and name further specialisations.
+    if !cx.limits.count_instantiation(Span::NONE, &mut cx.diagnostics) {
+        return Ty::ERROR;
+    }
+    let primary = template.primary;
+    let name = primary.name.map_or_else(String::new, |name| name.to_string());
+    let shown = template_args::without_defaults(cx, template, &args);
+    let name = format!("{name}<{}>", template_args::show_args(cx, shown));
+    let is_union = primary.kind == ast::RecordKind::Union;
+    let named = NamedRecord {
+        name,
+        is_union,
+        ast: Some(primary),
+        template: Some(template.clone()),
+        args,
+        scope: template.scope,
+    };
+    let id = cx.records.add(&mut cx.types, named);
+    cx.records.set_known(key, id);
+    cx.records.get(id).ty
 }
