@@ -71,7 +71,7 @@ pub struct ParsedUnit {
 pub fn parse(tokens: &[Token], scopes: Scopes, sink: &mut Sink) -> ParsedUnit {
     let part = Part::unit(scopes.units());
     let mut parser = Parser::new(tokens, part, scopes, sink);
-    let items = parser.translation_unit();
+    let items = decl::translation_unit(&mut parser);
     ParsedUnit { items, scopes: parser.scopes.after_unit() }
 }
 

@@ -10,7 +10,7 @@ use super::emit::Emitter;
 use super::macro_table::MacroTable;
 use super::pp_token::{PpKind, PpToken};
 use super::resolved::Includes;
-use super::{IncludeLoader, Options, Output};
+use super::{IncludeLoader, Options, Output, directive, emit, expand, pragma, predefined};
 use crate::lexer::{Lines, Problem, RawToken, Scanner};
 use crate::token::{Name, Punct, Token, TokenKind};
 use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span};
@@ -144,17 +144,17 @@ impl<'a> Preprocessor<'a> {
 
     /// Preprocesses the file and everything it includes.
     pub(super) fn run(mut self, main: FileId) -> Output {
-        self.define_predefined();
+        predefined::define(&mut self);
         self.enter_file(main, Span::new(main, 0, 0));
         while !self.frames.is_empty() {
-            let token = self.next_expanded();
+            let token = expand::next_expanded(&mut self);
             match token.kind {
                 PpKind::End => self.leave_file(),
-                PpKind::Ident if token.name == self.known.pragma => self.pragma_operator(token),
-                _ => self.emit(token),
+                PpKind::Ident if token.name == self.known.pragma => pragma::operator(&mut self, token),
+                _ => emit::token(&mut self, token),
             }
         }
-        self.flush_string();
+        emit::flush_string(&mut self);
         let end = self.map.file(main).map_or(0, |file| file.text.len() as u32);
         let mut tokens = self.emitter.into_tokens();
         tokens.push(Token { kind: TokenKind::Eof, span: Span::new(main, end, end) });
@@ -245,7 +245,7 @@ impl<'a> Preprocessor<'a> {
             }
             let token = self.lex(Lines::Cross);
             if token.is_punct(Punct::Hash) && token.line_start {
-                self.directive(token);
+                directive::obey(self, token);
             } else {
                 return token;
             }
