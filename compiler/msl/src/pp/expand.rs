@@ -2,7 +2,7 @@
 
 use super::macro_table::{Builtin, Macro, MacroKind};
 use super::pp_token::{PpKind, PpToken};
-use super::state::{Context, Preprocessor};
+use super::state::Preprocessor;
 use super::{has_query, substitute};
 use crate::token::{Name, Punct};
 use anymetal_diagnostics::{Diagnostic, Expansion, Span};
@@ -35,7 +35,7 @@ pub(super) fn next_expanded(pp: &mut Preprocessor<'_>) -> PpToken {
             return answer;
         }
         let Some(definition) = pp.macros.get(token.name) else { return token };
-        if pp.disabled.contains(&token.name) {
+        if pp.expansions.is_disabled(token.name) {
             token.painted = true;
             return token;
         }
@@ -55,15 +55,13 @@ pub(super) fn expand_list(pp: &mut Preprocessor<'_>, tokens: &[PpToken]) -> Vec<
     if !tokens.iter().any(is_macro) {
         return tokens.to_vec();
     }
-    if pp.isolation >= pp.options.limits.argument_depth {
+    if pp.expansions.isolation() >= pp.options.limits.argument_depth {
         let span = tokens.first().map_or(Span::NONE, |token| token.span);
         pp.stop("expansion-limit", span, "macro calls nested too deeply in arguments".to_owned());
         return Vec::new();
     }
     pp.spend_tokens(tokens.len(), tokens.first().map_or(Span::NONE, |token| token.span));
-    let floor = std::mem::replace(&mut pp.floor, pp.contexts.len());
-    pp.isolation += 1;
-    pp.contexts.push(Context { tokens: tokens.to_vec(), position: 0, name: None });
+    let outer = pp.expansions.isolate(tokens.to_vec());
     let mut expanded = Vec::new();
     loop {
         let token = next_expanded(pp);
@@ -72,20 +70,9 @@ pub(super) fn expand_list(pp: &mut Preprocessor<'_>, tokens: &[PpToken]) -> Vec<
         }
         expanded.push(token);
     }
-    drop_contexts(pp);
-    pp.isolation -= 1;
-    pp.floor = floor;
+    pp.expansions.end_isolation(outer);
     pp.spend_tokens(expanded.len(), expanded.first().map_or(Span::NONE, |token| token.span));
     expanded
-}
-
-/// Drops what a stopped run left above the floor.
-fn drop_contexts(pp: &mut Preprocessor<'_>) {
-    for context in pp.contexts.drain(pp.floor..) {
-        if let Some(name) = context.name {
-            pp.disabled.remove(&name);
-        }
-    }
 }
 
 /// Replaces a macro's use by its expansion.
@@ -115,8 +102,7 @@ fn enter(pp: &mut Preprocessor<'_>, token: PpToken, definition: &Macro) {
         first.space = token.space;
         first.line_start = token.line_start;
     }
-    pp.disabled.insert(token.name);
-    pp.contexts.push(Context { tokens, position: 0, name: Some(token.name) });
+    pp.expansions.push(token.name, tokens);
 }
 
 fn record(
