@@ -40,7 +40,7 @@ pub(super) fn check<'a>(
     }
     // The closures of lambdas have members that no class declares.
     let Some(owner) = declaring_class(&cx.records, class, name) else { return true };
-    let access = cx.records.get(owner).access.get(&name).copied().unwrap_or(Access::Public);
+    let access = cx.records.get(owner).access.members.get(&name).copied().unwrap_or(Access::Public);
     let accessed = Accessed { owner, access, needs_object: has_object && matches!(found, Found::Field(..)) };
     check_found(cx, class, accessed, name.as_str(), span)
 }
@@ -98,7 +98,7 @@ fn accessed_function(
         let introduces = |at: &RecordId| cx.records.get(*at).introduced.contains(&decl);
         if let Some(by) = classes.into_iter().find(introduces) {
             declaring = by;
-            let declared = key.and_then(|key| cx.records.get(by).access.get(&key));
+            let declared = key.and_then(|key| cx.records.get(by).access.members.get(&key));
             access = declared.copied().unwrap_or(Access::Public);
         }
     }
@@ -191,7 +191,7 @@ fn as_member(
 }
 
 fn of_base(records: &Records<'_>, class: RecordId, base: RecordId) -> Access {
-    records.get(class).base_access.get(&base).copied().unwrap_or(Access::Public)
+    records.get(class).access.bases.get(&base).copied().unwrap_or(Access::Public)
 }
 
 fn may_convert_to_direct(cx: &mut Checker<'_>, class: RecordId, base: RecordId) -> bool {
@@ -251,7 +251,7 @@ fn has_rights_of_derived(scopes: &Scopes<'_>, records: &Records<'_>, class: Reco
 }
 
 fn is_befriended(cx: &mut Checker<'_>, class: RecordId) -> bool {
-    let befriended = cx.records.get(class).befriended.clone();
+    let befriended = cx.records.get(class).access.befriended.clone();
     befriended.into_iter().any(|item| match &item.kind {
         ItemKind::Function(function) => is_in_friend(cx, class, function, item.template.is_some()),
         ItemKind::Friend(ty) => is_in_friend_class(cx, class, ty, item.template.is_some()),

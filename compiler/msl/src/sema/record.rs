@@ -67,34 +67,45 @@ pub(super) struct RecordInst<'a> {
     pub(super) scope: ScopeId,
     pub(super) state: RecordState,
     pub(super) members: FxHashMap<Name, Vec<Member<'a>>>,
-    /// Who may use members that are not public; of functions, those that using-declarations name.
-    pub(super) access: FxHashMap<Name, Access>,
-    /// Friends that are declared, classes and functions.
-    pub(super) befriended: Vec<&'a ast::Item>,
-    /// Whether a data member or base is not public.
-    pub(super) hides_data: bool,
+    pub(super) access: AccessRules<'a>,
     /// Base classes; an empty one has no field.
     pub(super) bases: Vec<(RecordId, Option<u32>)>,
-    /// Who may convert to the bases.
-    pub(super) base_access: FxHashMap<RecordId, Access>,
     pub(super) constructors: Vec<FnDeclId>,
     /// Of these, the constructors of bases, each with the base.
     pub(super) inherited: Vec<(FnDeclId, RecordId)>,
     /// Member functions of bases that using-declarations make members.
     pub(super) introduced: Vec<FnDeclId>,
-    /// Whether copying and assigning an object call functions of classes, once it was computed.
-    pub(super) copies_by_code: [Option<bool>; 2],
-    /// Why its parts cannot be copied or assigned, for each kind of source, once it was computed.
-    pub(super) parts_deletion: [Option<Option<Deletion>>; 6],
+    pub(super) special: SpecialMembers,
     pub(super) conversions: Vec<FnDeclId>,
     /// Functions that are defined in it as friends; only argument-dependent lookup finds them.
     pub(super) friends: Vec<(Name, FnDeclId)>,
     pub(super) field_inits: Vec<Option<&'a ast::Initialiser>>,
+    pub(super) lambda: Option<&'a ast::Lambda>,
+}
+
+/// Who may use the members and bases of a class.
+#[derive(Debug, Default)]
+pub(super) struct AccessRules<'a> {
+    /// The access of members that are not public; of functions, those that using-declarations name.
+    pub(super) members: FxHashMap<Name, Access>,
+    pub(super) bases: FxHashMap<RecordId, Access>,
+    /// The declared friends, classes and functions.
+    pub(super) befriended: Vec<&'a ast::Item>,
+    /// Whether a data member or base is not public.
+    pub(super) hides_data: bool,
+}
+
+/// Computed facts about special member functions of a class; `None` until they are first needed.
+#[derive(Debug, Default)]
+pub(super) struct SpecialMembers {
+    /// Whether copying and assigning an object call functions of classes.
+    pub(super) copies_by_code: [Option<bool>; 2],
+    /// Why its parts cannot be copied or assigned, for each kind of source.
+    pub(super) parts_deletion: [Option<Option<Deletion>>; 6],
     /// The default constructor that is declared as defaulted.
     pub(super) defaulted: Option<FuncId>,
-    /// What default initialisation does, once it was asked.
+    /// The effect of default initialisation.
     pub(super) default_init: Option<DefaultInit>,
-    pub(super) lambda: Option<&'a ast::Lambda>,
 }
 
 impl RecordInst<'_> {

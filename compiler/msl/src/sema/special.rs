@@ -314,11 +314,11 @@ fn parts_deletion(
     source: Source,
 ) -> Option<Deletion> {
     let at = source as usize + 3 * (how as usize);
-    if let Some(known) = cx.records.get(record).parts_deletion[at] {
+    if let Some(known) = cx.records.get(record).special.parts_deletion[at] {
         return known;
     }
     let found = find_parts_deletion(cx, how, record, source);
-    cx.records.get_mut(record).parts_deletion[at] = Some(found);
+    cx.records.get_mut(record).special.parts_deletion[at] = Some(found);
     found
 }
 

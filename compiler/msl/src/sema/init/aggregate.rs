@@ -25,7 +25,7 @@ pub(in crate::sema) fn is_aggregate(
     record: RecordId,
 ) -> bool {
     let inst = records.get(record);
-    !inst.hides_data
+    !inst.access.hides_data
         && inst.constructors.iter().all(|&id| {
             let ast = functions.decl(id).ast;
             let has_code = !matches!(ast.body, ast::FunctionBody::Default | ast::FunctionBody::Delete);

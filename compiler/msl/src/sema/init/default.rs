@@ -18,7 +18,7 @@ const MAX_ELEMENTS: u64 = 65_536;
 /// Whether the default constructor that a class declares as defaulted may be used here; reports if not.
 pub(in crate::sema) fn check_default_access(cx: &mut Checker<'_>, ty: Ty, span: Span) -> bool {
     let record = cx.types.as_record(element_of_arrays(&cx.types, ty));
-    let defaulted = record.and_then(|record| cx.records.get(record).defaulted);
+    let defaulted = record.and_then(|record| cx.records.get(record).special.defaulted);
     defaulted.is_none_or(|func| access::check_function(cx, func, None, span))
 }
 
@@ -35,11 +35,11 @@ fn default_init_record(cx: &mut Checker<'_>, record: RecordId, span: Span) -> De
     if !record::complete(cx, record, span) {
         return DefaultInit::Trivial;
     }
-    if let Some(known) = cx.records.get(record).default_init {
+    if let Some(known) = cx.records.get(record).special.default_init {
         return known;
     }
     let init = find_default_init(cx, record, span);
-    cx.records.get_mut(record).default_init = Some(init);
+    cx.records.get_mut(record).special.default_init = Some(init);
     init
 }
 
@@ -50,7 +50,7 @@ fn find_default_init(cx: &mut Checker<'_>, record: RecordId, span: Span) -> Defa
         let call = Call { name: &name, decls: &constructors, explicit: None, object: None, args: &[], span };
         return match default_constructor_among(cx, &call) {
             Some(func) if construct::is_defaulted(&cx.functions, func) => {
-                cx.records.get_mut(record).defaulted = Some(func);
+                cx.records.get_mut(record).special.defaulted = Some(func);
                 implicit_default_init(cx, record, span)
             }
             Some(func) if special::is_deleted(cx, func) => {

@@ -225,7 +225,7 @@ pub(in crate::sema) fn copies_by_code(cx: &mut Checker<'_>, how: Memberwise, ty:
     if !info.is_complete {
         return false;
     }
-    if let Some(known) = cx.records.get(record).copies_by_code[how as usize] {
+    if let Some(known) = cx.records.get(record).special.copies_by_code[how as usize] {
         return known;
     }
     let is_union = info.is_union;
@@ -233,7 +233,7 @@ pub(in crate::sema) fn copies_by_code(cx: &mut Checker<'_>, how: Memberwise, ty:
         info.fields.iter().filter(|field| !field.is_reference).map(|field| field.ty.ty).collect();
     let found = declares_copy(cx, how, record)
         || (!is_union && members.into_iter().any(|ty| copies_by_code(cx, how, ty)));
-    cx.records.get_mut(record).copies_by_code[how as usize] = Some(found);
+    cx.records.get_mut(record).special.copies_by_code[how as usize] = Some(found);
     found
 }
 

@@ -176,8 +176,8 @@ fn complete_base<'a>(
     }
     let inst = cx.records.get_mut(id);
     inst.bases.push((base_id, field));
-    inst.base_access.insert(base_id, access);
-    inst.hides_data |= access != Access::Public;
+    inst.access.bases.insert(base_id, access);
+    inst.access.hides_data |= access != Access::Public;
     true
 }
 
@@ -248,7 +248,7 @@ fn complete_field<'a>(
         }
         bits = Some(BitField { shift: 0, width, bytes: 0 });
     }
-    cx.records.get_mut(id).hides_data |= access != Access::Public;
+    cx.records.get_mut(id).access.hides_data |= access != Access::Public;
     declare_field(
         &cx.types,
         &mut cx.records,

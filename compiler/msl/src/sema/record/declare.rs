@@ -51,7 +51,7 @@ fn declare_member<'a>(
         ItemKind::Function(function) => {
             let Some(key) = function_key(&function.name) else { return };
             if function.specifiers.is_friend {
-                records.get_mut(id).befriended.push(item);
+                records.get_mut(id).access.befriended.push(item);
                 // A friend that is only declared here is found where it is defined.
                 if !matches!(function.body, FunctionBody::None) {
                     let decl = functions.declare(function, template, scope, None);
@@ -97,7 +97,7 @@ fn declare_member<'a>(
                 records.add_member(id, segment_key(last), Member::Using(using), access);
             }
         }
-        ItemKind::Friend(_) => records.get_mut(id).befriended.push(item),
+        ItemKind::Friend(_) => records.get_mut(id).access.befriended.push(item),
         _ => {}
     }
 }
