@@ -12,9 +12,17 @@
 //! # The objects of a check
 //!
 //! The rules of C++ depend on one another in cycles: a type may need the type of an expression, which may
-//! need an overload, which may instantiate a class, whose size may need a constant. The `Checker`
-//! implements these rules. The state that they read and write is in objects that do not know the checker;
-//! each owns one concern, and its methods borrow the other objects that they need:
+//! need an overload, which may instantiate a class, whose size may need a constant. A rule is a function in
+//! the module of its concept: `convert::to_type`, `overload::resolve`. `check` in a module named after a
+//! syntactic form checks that form.
+//!
+//! A rule that is part of the cycle takes the `Checker` as `cx`. A rule that needs at most three objects of
+//! the check borrows exactly these (`types: &Types`, `diagnostics: &mut Diagnostics`), so that its signature
+//! says what it reads and changes. The `Checker` itself only creates and contains the objects, reports, and
+//! changes their state temporarily.
+//!
+//! The objects do not call rules. Each owns one concern, and its methods borrow the other objects that they
+//! need:
 //!
 //! | object | owns | borrows |
 //! |---|---|---|
@@ -42,8 +50,9 @@
 //! The key of a fact about a declaration is its [`crate::ast::NodeId`] and its scope: a member of a class
 //! template is one node, but a different declaration in each instance.
 //!
-//! A temporary change of an object (the current scope or function, suppressed reporting, nesting) is a
-//! method of the checker that takes a closure and restores the object afterwards (`checker/nested.rs`).
+//! A temporary change of an object (the current scope or function, suppressed reporting, nesting, the element
+//! of a pack) is a method of the checker that takes a closure and restores the object afterwards
+//! (`checker/nested.rs`).
 //! Constant evaluation does not call back: at a function that is not checked yet it stops, the checker
 //! checks the function, and the evaluation is repeated.
 //!
@@ -64,7 +73,7 @@
 //! - the whole program: `kernel`, `collect`, `tail_call`, `walk`
 //!
 //! Items that only one part needs are private to its file; a folder's parts share the private items of their
-//! parent.
+//! parent. Other modules call a part's functions by the name of the parent, which re-exports them.
 
 mod access;
 mod ambiguity;

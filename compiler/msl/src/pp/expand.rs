@@ -123,7 +123,9 @@ fn collect_arguments(
     name: PpToken,
     definition: &Macro,
 ) -> Option<(Arguments, Span)> {
-    let MacroKind::Function { ref parameters, variadic } = definition.kind else { return None };
+    let MacroKind::Function { ref parameters, variadic } = definition.kind else {
+        unreachable!("only function-like macros are called");
+    };
     pp.pull();
     let mut arguments = Arguments::default();
     let mut start = 0;

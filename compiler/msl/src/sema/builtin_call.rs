@@ -59,7 +59,7 @@ pub(super) fn call<'a>(
         cx.error("builtin-result", span, format!("`{text}` needs a template argument that says its type"));
         return cx.poison(span);
     };
-    if builtin.op == BuiltinOp::Bitcast && !check_bits(&cx.types, &mut cx.diagnostics, &values, ty, span) {
+    if builtin.op == BuiltinOp::Bitcast && !check_bits(&cx.types, &mut cx.diagnostics, &values[0], ty, span) {
         return cx.poison(span);
     }
     Expr::value(ExprKind::Builtin(id, values), ty, span)
@@ -67,8 +67,7 @@ pub(super) fn call<'a>(
 
 /// Whether `as_type` can see a value as another type: numbers, vectors and classes of one size. Reported,
 /// if not.
-fn check_bits(types: &Types, diagnostics: &mut Diagnostics, values: &[Expr], to: Ty, span: Span) -> bool {
-    let Some(value) = values.first() else { return false };
+fn check_bits(types: &Types, diagnostics: &mut Diagnostics, value: &Expr, to: Ty, span: Span) -> bool {
     let from = value.ty.ty;
     if to.is_error() {
         return false;

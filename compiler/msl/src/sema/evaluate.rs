@@ -1,4 +1,4 @@
-//! Constant evaluation: the entrance to the machine in [`machine`], and constants as bytes.
+//! Constant evaluation: the entrance to the machine in `machine`, and constants as bytes.
 
 mod arithmetic;
 mod builtin;

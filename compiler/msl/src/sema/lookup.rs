@@ -284,7 +284,7 @@ pub(super) fn found_in_decls<'a>(
 
 fn follow_using<'a>(cx: &mut Checker<'a>, id: ItemId) -> Option<Found<'a>> {
     let ItemKind::UsingDeclaration(ast::UsingDeclaration { path, .. }) = &cx.table.entry(id).item.kind else {
-        return None;
+        unreachable!("`Decl::Using` names a using-declaration");
     };
     let scope = cx.scopes.of_item(id);
     let (last, front) = path.segments.split_last()?;

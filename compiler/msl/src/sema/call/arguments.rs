@@ -88,6 +88,7 @@ pub(in crate::sema) fn default_arguments(
     values: &mut Vec<Expr>,
     span: Span,
 ) {
+    // Functions that no source declares have no default arguments, and are called with all arguments.
     let Origin::Decl(decl) = cx.functions.inst(func).origin else { return };
     let params = cx.functions.inst(func).params.clone();
     let ast = cx.functions.decl(decl).ast;

@@ -95,6 +95,7 @@ fn is_better_conversion(cx: &mut Checker<'_>, a: &UserCandidate, b: &UserCandida
         return a.second < b.second;
     }
     let decl = |candidate: &UserCandidate| cx.functions.inst(candidate.func).origin.decl();
+    // The remaining rules compare templates; a function that no source declares is not an instance of one.
     let (Some(x), Some(y)) = (decl(a), decl(b)) else { return false };
     match (cx.functions.decl(x).template.is_some(), cx.functions.decl(y).template.is_some()) {
         (false, true) => true,
@@ -279,7 +280,7 @@ fn conversion_candidate(cx: &mut Checker<'_>, decl: FnDeclId, to: Ty) -> Option<
         None => Rc::from([]),
         Some(template) => {
             let FunctionName::Operator(OperatorName::Conversion(ty)) = &ast.name else {
-                return None;
+                unreachable!("the conversions of a class are conversion operators");
             };
             let pattern = cx.in_scope(scope, |cx| pattern::of_type(cx, ty, &template.params));
             let mut deduced = vec![None; template.params.len()];

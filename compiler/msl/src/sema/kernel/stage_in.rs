@@ -126,6 +126,7 @@ fn stage_in_function(cx: &mut Checker<'_>, elem: ScalarTy, span: Span) -> Option
         ScalarTy::F16 => "__lib_stage_in_half",
         _ => "__lib_stage_in_float",
     };
+    // Without the Metal library there are no such functions.
     let metal = call::metal_namespace(cx)?;
     let Some(Found::Functions(decls)) = lookup::in_namespace(cx, metal, Name::new(name)) else {
         return None;
