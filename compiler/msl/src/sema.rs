@@ -40,7 +40,7 @@
 //! | `dispatch::Linking` | the targets of function pointers | |
 //! | `fn_context::FnContext` | the function whose body is being checked | |
 //! | `fn_context::LocalConstants` | the values of constant variables of functions | |
-//! | `checker::Placeholders` | the meaning of `auto` and of pack names in the current code | |
+//! | `entities::Placeholders` | the meaning of `auto` and of pack names in the current code | |
 //! | `arena::MadeSyntax` | syntax that the check creates | scopes |
 //!
 //! Three more objects exist for a moment and borrow from these: `values::Values` creates typed expressions
@@ -59,7 +59,7 @@
 //! # Where to find what
 //!
 //! Each is a file, most with a folder of parts:
-//! - the state of a check: `checker` and the objects above
+//! - the state of a check: `checker` and the objects above; `entities` has the ids and what names stand for
 //! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of
 //!   their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
@@ -93,6 +93,7 @@ mod convert;
 mod deduce;
 mod diagnostics;
 mod dispatch;
+mod entities;
 mod enumeration;
 mod evaluate;
 mod expr;
@@ -369,7 +370,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
             ItemKind::Variable(variable)
                 if entry.item.template.is_none() && variable.declarator.scope.is_none() =>
             {
-                let decl = lookup::VarDecl { variable, template: None, scope };
+                let decl = entities::VarDecl { variable, template: None, scope };
                 variable::global_of(checker, decl, None, variable.span);
             }
             ItemKind::Alias(alias) if entry.item.template.is_none() => {

@@ -5,7 +5,7 @@
 //! of the classes that befriend it.
 
 use super::checker::Checker;
-use super::lookup::Found;
+use super::entities::Found;
 use super::record::Records;
 use super::scopes::Scopes;
 use super::table::function_key;

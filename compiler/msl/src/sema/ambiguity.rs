@@ -2,10 +2,10 @@
 //!
 //! A lookup returns [`Found::Ambiguous`], and the use of the name reports it with [`unambiguous`].
 
-use super::checker::{Checker, FnDeclId, TArg};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::{Ambiguity, FnDeclId, Found, TArg};
 use super::function::Functions;
-use super::lookup::Found;
 use super::path::Miss;
 use super::record::Records;
 use super::table::{Decl, NsId};
@@ -15,18 +15,6 @@ use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// A name that means several things.
-#[derive(Clone, Debug)]
-pub(super) struct Ambiguity<'a> {
-    id: &'static str,
-    message: String,
-    candidates: Vec<Span>,
-    /// The declaration of each candidate, where some may be declared after a use.
-    found: Vec<Found<'a>>,
-    /// The functions, if all candidates are functions.
-    functions: Rc<[FnDeclId]>,
-}
 
 /// A member that a class has from its bases.
 #[derive(Clone, Debug)]

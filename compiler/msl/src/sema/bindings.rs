@@ -4,8 +4,9 @@
 //! of which must be direct members of it or of one base. Metal has no `std::tuple_size`, so nothing else has
 //! any.
 
-use super::checker::{Checker, LocalDecl};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::LocalDecl;
 use super::record::Records;
 use super::{access, expr, init, member, record, resolve_type, variable};
 use crate::ast::{self, Initialiser, TypeKind};
@@ -88,7 +89,7 @@ fn elements_to_bind(cx: &mut Checker<'_>, place: Expr, wanted: usize, span: Span
     let (place, record) = bound_class(&cx.types, &cx.records, &mut cx.diagnostics, place, record, span)?;
     let fields = cx.types.record(record).fields.len() as u64;
     check_binding_count(&cx.types, &mut cx.diagnostics, ty, fields, wanted, span).then_some(())?;
-    let found = |n: usize| super::lookup::Found::Field(record, Rc::from([n as u32]));
+    let found = |n: usize| super::entities::Found::Field(record, Rc::from([n as u32]));
     for n in 0..wanted {
         let name = cx.types.record(record).fields[n].name;
         if !access::check(cx, record, name, &found(n), true, span) {

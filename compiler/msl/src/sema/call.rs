@@ -13,9 +13,9 @@ pub(super) use associated::{argument_dependent, metal_namespace};
 pub(super) use known::{function, known, overloaded};
 pub(super) use method::{member_target, this_object};
 
-use super::checker::{Checker, FnDeclId, TArg};
+use super::checker::Checker;
 use super::construct::ConstructArgs;
-use super::lookup::Found;
+use super::entities::{FnDeclId, Found, TArg};
 use super::path::{Miss, Target};
 use super::{
     builtin_call, class_deduction, compiler_builtin, construct, expr, member, path, resolve_type,

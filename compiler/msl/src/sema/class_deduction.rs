@@ -5,10 +5,10 @@
 
 use super::arena::MadeSyntax;
 use super::call::Arg;
-use super::checker::{Checker, TArg};
+use super::checker::Checker;
 use super::construct::ConstructArgs;
 use super::convert::Conversion;
-use super::lookup::{ClassTemplate, Found};
+use super::entities::{ClassTemplate, Found, TArg};
 use super::overload::is_pack;
 use super::pattern::same_template;
 use super::record::Records;

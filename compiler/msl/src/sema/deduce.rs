@@ -2,7 +2,8 @@
 
 mod ordering;
 
-use super::checker::{Checker, TArg, space_of};
+use super::checker::{Checker, space_of};
+use super::entities::TArg;
 use super::pattern::{ArgPat, Pat, TemplatePat, ValuePat, quals_of, same_template};
 use super::record::Records;
 use super::template_template::Templates;
@@ -135,7 +136,7 @@ pub(super) fn from_type<'a>(cx: &mut Checker<'a>, pat: &Pat<'a>, ty: QualTy, ded
 
 fn from_class<'a>(
     cx: &mut Checker<'a>,
-    template: &super::lookup::ClassTemplate<'a>,
+    template: &super::entities::ClassTemplate<'a>,
     args: &[ArgPat<'a>],
     ty: Ty,
     deduced: &mut Deduced,
@@ -171,7 +172,7 @@ fn from_class<'a>(
 /// Deduces from the arguments of a class, if it is made from the template.
 fn class_args<'a>(
     cx: &mut Checker<'a>,
-    template: &super::lookup::ClassTemplate<'a>,
+    template: &super::entities::ClassTemplate<'a>,
     args: &[ArgPat<'a>],
     id: RecordId,
     deduced: &mut Deduced,

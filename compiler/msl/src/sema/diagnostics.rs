@@ -6,8 +6,8 @@
 //! poison reports an error before it ends; the first limit that is hit ends the check and is reported
 //! exactly once, even if reporting is suppressed at that time.
 
+use super::entities::GlobalVarId;
 use super::table::Layer;
-use super::variable::GlobalVarId;
 use crate::hir::{Expr, ExprKind, FuncId, RecordId, Ty};
 use anymetal_diagnostics::{Diagnostic, Severity, Sink, Span};
 use rustc_hash::FxHashMap;

@@ -1,9 +1,9 @@
 //! Enumerations: the values of their enumerators and their underlying types.
 
-use super::checker::{Checker, LocalDecl};
+use super::checker::Checker;
 use super::convert::promote;
+use super::entities::{Found, LocalDecl};
 use super::evaluate::integer_of;
-use super::lookup::Found;
 use super::scopes::{ScopeId, ScopeKind};
 use super::{convert, evaluate, expr, resolve_type};
 use crate::ast::{self, NodeId};

@@ -1,9 +1,9 @@
 //! Expressions: the dispatcher, literals, names, and the small constructors everything else uses.
 
-use super::checker::{Checker, LocalDecl, TArg};
+use super::checker::Checker;
 use super::collect::ProgramData;
 use super::construct::ConstructArgs;
-use super::lookup::Found;
+use super::entities::{Found, LocalDecl, TArg};
 use super::path::{Miss, Target};
 use super::{
     assign, call, cast, class_deduction, compiler_builtin, construct, convert, fold, function_pointer,

@@ -10,8 +10,9 @@ mod definition;
 mod registry;
 mod signature;
 
-use super::checker::{Checker, FnDeclId, TArg};
+use super::checker::Checker;
 use super::diagnostics::Trace;
+use super::entities::{FnDeclId, TArg};
 use super::init::Synthesised;
 use super::pattern::Pat;
 use super::scopes::ScopeId;

@@ -7,8 +7,9 @@
 //! it.
 
 use super::call::Arg;
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
 use super::deduce::Deduced;
+use super::entities::FnDeclId;
 use super::pattern::Pat;
 use super::{call, deduce, dispatch, function, overload, special};
 use crate::ast::{self, ExprKind as Ast, TemplateArg};

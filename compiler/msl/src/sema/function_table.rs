@@ -4,8 +4,9 @@
 //! cannot use: the memory of the entries. An entry has a function's number in its low 32 bits and the number
 //! of entries in the others ([`anymetal_abi::functions`]).
 
-use super::checker::{Checker, TArg};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::TArg;
 use super::names::KnownNames;
 use super::record::Records;
 use super::{convert, expr};

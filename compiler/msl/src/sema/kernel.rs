@@ -8,8 +8,9 @@ mod params;
 mod resources;
 mod stage_in;
 
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::FnDeclId;
 use super::function::Functions;
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer};

@@ -6,10 +6,10 @@
 
 use super::arena::MadeSyntax;
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::{Found, LocalDecl};
 use super::fn_context::LocalConstants;
-use super::lookup::Found;
 use super::record::{Member, NamedRecord, RecordState};
 use super::scopes::ScopeKind;
 use super::{call, convert, expr, init, lookup, operator};

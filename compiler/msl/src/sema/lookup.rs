@@ -4,9 +4,9 @@
 //! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
 //! name. `table::visible` decides which namespaces are searched.
 
-use super::ambiguity::Ambiguity;
-use super::checker::{Checker, FnDeclId, LocalDecl, TArg};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::{AliasTemplate, BuiltinTemplate, ClassTemplate, FnDeclId, Found, TArg, VarDecl};
 use super::names::KnownNames;
 use super::path::segment_key;
 use super::record::Records;
@@ -14,84 +14,9 @@ use super::scopes::{Hit, Reach, ScopeId, Scopes};
 use super::table::{Decl, ItemId, Layer, NsId, Tag};
 use super::{ambiguity, enumeration, record, resolve_type};
 use crate::ast::{self, ItemKind, NodeId, TemplateParams};
-use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind, Types};
+use crate::hir::{QualTy, RecordId, TyKind, Types};
 use crate::token::Name;
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
-
-/// A class template.
-#[derive(Clone, Debug)]
-pub(super) struct ClassTemplate<'a> {
-    pub(super) primary: &'a ast::Record,
-    pub(super) params: &'a TemplateParams,
-    /// Parameter lists of other declarations, which may have the default arguments.
-    pub(super) others: Rc<[&'a TemplateParams]>,
-    pub(super) scope: ScopeId,
-}
-
-/// An alias template.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AliasTemplate<'a> {
-    pub(super) alias: &'a ast::TypeAlias,
-    pub(super) params: &'a TemplateParams,
-    pub(super) scope: ScopeId,
-}
-
-/// A variable or variable template with static storage.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct VarDecl<'a> {
-    pub(super) variable: &'a ast::Variable,
-    pub(super) template: Option<&'a TemplateParams>,
-    pub(super) scope: ScopeId,
-}
-
-/// Templates the language itself has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum BuiltinTemplate {
-    /// `vec<T, N>`
-    Vec,
-    /// `packed_vec<T, N>`
-    PackedVec,
-    /// `matrix<T, C, R>`
-    Matrix,
-}
-
-impl BuiltinTemplate {
-    fn named(name: Name, names: &KnownNames) -> Option<Self> {
-        if name == names.vec {
-            Some(Self::Vec)
-        } else if name == names.packed_vec {
-            Some(Self::PackedVec)
-        } else if name == names.matrix {
-            Some(Self::Matrix)
-        } else {
-            None
-        }
-    }
-}
-
-/// What a name means.
-#[derive(Clone, Debug)]
-pub(super) enum Found<'a> {
-    Local(LocalDecl),
-    TArg(TArg),
-    Type(QualTy),
-    /// The name of a class inside of itself.
-    Injected(RecordId),
-    BuiltinTemplate(BuiltinTemplate),
-    ClassTemplate(ClassTemplate<'a>),
-    AliasTemplate(AliasTemplate<'a>),
-    Functions(Rc<[FnDeclId]>),
-    Variable(VarDecl<'a>),
-    Enumerator(Ty, ConstValue),
-    /// A data member: the class it was found in and the way through anonymous members.
-    Field(RecordId, Rc<[u32]>),
-    Namespace(NsId),
-    /// Several things; reported where the name is used.
-    Ambiguous(Rc<Ambiguity<'a>>),
-    /// Already reported.
-    Error,
-}
 
 /// Results of lookups that are found once, and the aliases that are being resolved.
 #[derive(Debug, Default)]

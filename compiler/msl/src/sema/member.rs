@@ -2,8 +2,8 @@
 
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::Found;
 use super::expr::after;
-use super::lookup::Found;
 use super::overload::is_pack;
 use super::values::arithmetic_scalar;
 use super::{ambiguity, call, convert, expr, function_table, operator, path, record, variable};

@@ -1,6 +1,7 @@
 //! `noexcept(e)`: whether all calls in an expression are of functions that are declared not to throw.
 
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
+use super::entities::FnDeclId;
 use super::function::Origin;
 use super::{evaluate, expr, function, walk};
 use crate::ast::{self, Noexcept};

@@ -4,9 +4,9 @@
 //!
 //! Invariant: a definition serves a class only if the scope it is written with leads to that very class.
 
-use super::checker::{Checker, FnDeclId, TArg};
+use super::checker::Checker;
+use super::entities::{FnDeclId, Found, TArg};
 use super::function::Definition;
-use super::lookup::Found;
 use super::scopes::ScopeId;
 use super::table::{ItemId, function_key};
 use super::{deduce, function, lookup, path, pattern, specialise};

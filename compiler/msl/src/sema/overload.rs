@@ -17,8 +17,9 @@ pub(super) use ranking::is_more_specialised;
 pub(super) use without_call::{function_for_type, function_without_call};
 
 use super::call::Arg;
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
 use super::convert::Conversion;
+use super::entities::FnDeclId;
 use super::template_args::ExplicitArg;
 use super::{function, record};
 use crate::ast::FunctionBody;

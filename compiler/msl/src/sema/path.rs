@@ -1,8 +1,8 @@
 //! Qualified names: `a::b<T>::template c<4>`, segment by segment.
 
-use super::checker::{Checker, LocalDecl, TArg};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
-use super::lookup::Found;
+use super::entities::{Found, LocalDecl, TArg};
 use super::record::Records;
 use super::scopes::Scopes;
 use super::table::{NsId, operator_key};

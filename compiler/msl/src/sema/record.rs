@@ -15,9 +15,9 @@ pub(super) use declare::declare_members;
 pub(super) use lookup::{assignment_operators, base_path, lookup, lookup_in_class};
 pub(super) use registry::{NamedRecord, Records};
 
-use super::checker::{Checker, FnDeclId, TArg};
+use super::checker::Checker;
+use super::entities::{ClassTemplate, FnDeclId, TArg};
 use super::init::DefaultInit;
-use super::lookup::ClassTemplate;
 use super::scopes::ScopeId;
 use super::special::Deletion;
 use super::template_args;

@@ -1,7 +1,8 @@
 //! Types: from syntax to interned types.
 
-use super::checker::{Checker, LocalDecl, space_of};
+use super::checker::{Checker, space_of};
 use super::diagnostics::Diagnostics;
+use super::entities::LocalDecl;
 use super::{enumeration, evaluate, expr, function, overload, path, record};
 use crate::ast::{self, BuiltinType, Qualifiers, TypeKind};
 use crate::hir::{Expr, MAX_OBJECT_BYTES, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types};
@@ -242,11 +243,11 @@ fn decltype_inner<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> QualTy {
     if let ast::ExprKind::Path(path) = &expr.kind {
         match path::resolve(cx, path) {
             Ok(target) => {
-                if let super::lookup::Found::Functions(decls) = &target.found {
+                if let super::entities::Found::Functions(decls) = &target.found {
                     let decls = decls.clone();
                     return decltype_of_function(cx, &decls, target.args, path.span);
                 }
-                if let super::lookup::Found::Local(LocalDecl::Variable { ty, .. }) = &target.found
+                if let super::entities::Found::Local(LocalDecl::Variable { ty, .. }) = &target.found
                     && cx.types.referent(ty.ty).is_some()
                 {
                     return *ty;
@@ -284,7 +285,7 @@ pub(super) fn decltype_of_value<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr, v
 
 fn decltype_of_function<'a>(
     cx: &mut Checker<'a>,
-    decls: &[super::checker::FnDeclId],
+    decls: &[super::entities::FnDeclId],
     args: Option<&'a [ast::TemplateArg]>,
     span: Span,
 ) -> QualTy {

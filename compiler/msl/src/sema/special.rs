@@ -7,9 +7,10 @@
 //! Invariant: the parts of a class are examined once for each kind of copy, however often the class is a
 //! member of others.
 
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
 use super::convert::Conversion;
 use super::diagnostics::Diagnostics;
+use super::entities::FnDeclId;
 use super::function::Functions;
 use super::init::Memberwise;
 use super::record::Records;

@@ -1,7 +1,7 @@
 //! Specialisations of class templates: which one a set of arguments selects.
 
-use super::checker::{Checker, TArg};
-use super::lookup::{ClassTemplate, Found};
+use super::checker::Checker;
+use super::entities::{ClassTemplate, Found, TArg};
 use super::pattern::ArgPat;
 use super::record::Records;
 use super::scopes::{ScopeId, Scopes};

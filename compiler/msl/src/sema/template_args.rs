@@ -1,9 +1,9 @@
 //! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
 
-use super::checker::{Checker, FnDeclId, TArg, TemplateId};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::entities::{AliasTemplate, BuiltinTemplate, ClassTemplate, FnDeclId, Found, TArg, TemplateId};
 use super::enumeration::Enums;
-use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
 use super::path::Miss;
 use super::scopes::ScopeId;
 use super::{evaluate, expr, overload, path, record, resolve_type, special};

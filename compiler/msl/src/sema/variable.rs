@@ -11,9 +11,9 @@ pub(super) use global::{constant_table, global_of, global_value};
 pub(super) use local::check_local;
 
 use super::arena::MadeSyntax;
-use super::checker::{Checker, TArg};
+use super::checker::Checker;
 use super::diagnostics::Diagnostics;
-use super::lookup::VarDecl;
+use super::entities::{GlobalVarId, TArg, VarDecl};
 use super::pattern::Pat;
 use super::scopes::{ScopeId, Scopes};
 use super::{class_deduction, convert, deduce, expr, init, pattern, record, resolve_type};
@@ -22,10 +22,6 @@ use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, Ty};
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// A variable with static storage of this check.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct GlobalVarId(pub(super) u32);
 
 /// What a variable with static storage is.
 #[derive(Clone, Debug)]

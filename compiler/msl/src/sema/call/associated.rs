@@ -3,8 +3,8 @@
 
 use super::Arg;
 use crate::hir::{RecordId, Ty, TyKind};
-use crate::sema::checker::{Checker, FnDeclId, TArg};
-use crate::sema::lookup::Found;
+use crate::sema::checker::Checker;
+use crate::sema::entities::{FnDeclId, Found, TArg};
 use crate::sema::table::NsId;
 use crate::sema::{lookup, record};
 use crate::token::Name;

@@ -4,7 +4,8 @@
 
 use super::{Arg, arguments};
 use crate::hir::{Expr, ExprKind, FuncId, QualTy};
-use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::checker::Checker;
+use crate::sema::entities::FnDeclId;
 use crate::sema::expr::after;
 use crate::sema::overload::Call;
 use crate::sema::template_args::ExplicitArg;

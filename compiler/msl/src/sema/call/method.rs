@@ -3,9 +3,9 @@
 use super::{arguments, known};
 use crate::ast;
 use crate::hir::{Expr, ExprKind, QualTy, RecordId, Types};
-use crate::sema::checker::{Checker, LocalDecl};
+use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::lookup::Found;
+use crate::sema::entities::{Found, LocalDecl};
 use crate::sema::path::Miss;
 use crate::sema::record::Records;
 use crate::sema::table::operator_key;

@@ -6,8 +6,9 @@
 use super::{BodyState, Origin, definition};
 use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId, LocalDecl};
+use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Deferred;
+use crate::sema::entities::{FnDeclId, LocalDecl};
 use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::sema::{dispatch, init, kernel, stmt};
 use crate::token::Name;

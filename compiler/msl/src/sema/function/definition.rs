@@ -4,8 +4,8 @@
 use super::{Definition, signature};
 use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::{FuncId, RecordId};
-use crate::sema::checker::{Checker, FnDeclId};
-use crate::sema::lookup::Found;
+use crate::sema::checker::Checker;
+use crate::sema::entities::{FnDeclId, Found};
 use crate::sema::out_of_line::Fit;
 use crate::sema::scopes::ScopeId;
 use crate::sema::table::{Decl, function_key};

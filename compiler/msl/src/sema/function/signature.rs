@@ -3,7 +3,8 @@
 use super::{Signature, mentions_auto};
 use crate::ast::{self, FunctionName, OperatorName, TemplateArg, TypeKind};
 use crate::hir::{LocalId, QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId, LocalDecl, TArg, space_of};
+use crate::sema::checker::{Checker, space_of};
+use crate::sema::entities::{FnDeclId, LocalDecl, TArg};
 use crate::sema::function::Functions;
 use crate::sema::pattern::Pat;
 use crate::sema::record::Records;

@@ -11,7 +11,7 @@ use crate::sema::call::Arg;
 use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::lookup::Found;
+use crate::sema::entities::Found;
 use crate::sema::record::Records;
 use crate::sema::scopes::Scopes;
 use crate::sema::{call, construct, init, path, record, special, spelling};

@@ -6,7 +6,8 @@
 use super::synthesised::{Synthesised, assigned};
 use super::{constructor, synthesised};
 use crate::hir::{Expr, ExprKind, FuncId, RecordId, Stmt, StmtKind, Ty};
-use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::checker::Checker;
+use crate::sema::entities::FnDeclId;
 use crate::sema::function::Functions;
 use crate::sema::record::Records;
 use crate::sema::{call, special};

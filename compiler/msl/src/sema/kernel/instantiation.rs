@@ -3,8 +3,8 @@
 use super::Entrance;
 use crate::ast::{self, ItemKind};
 use crate::hir::{FuncId, QualTy};
-use crate::sema::checker::{Checker, FnDeclId};
-use crate::sema::lookup::Found;
+use crate::sema::checker::Checker;
+use crate::sema::entities::{FnDeclId, Found};
 use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{function, lookup, overload, path, resolve_type, spelling, template_args};

@@ -11,7 +11,7 @@ use crate::hir::{
 };
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::lookup::Found;
+use crate::sema::entities::Found;
 use crate::sema::record::Records;
 use crate::sema::{call, function, lookup, record};
 use crate::token::Name;

@@ -2,10 +2,10 @@
 
 use crate::hir::{Expr, Ty, TyKind, Types};
 use crate::sema::call::Arg;
-use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
+use crate::sema::entities::{FnDeclId, Found};
 use crate::sema::function::Functions;
-use crate::sema::lookup::Found;
 use crate::sema::overload::{Call, NoOverload};
 use crate::sema::{ambiguity, call, lookup, overload, record};
 use crate::token::Name;

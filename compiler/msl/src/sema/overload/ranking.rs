@@ -2,8 +2,9 @@
 
 use super::{Candidate, NoOverload, candidate};
 use crate::hir::{FuncId, QualTy, Types};
-use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::checker::Checker;
 use crate::sema::convert::Rank;
+use crate::sema::entities::FnDeclId;
 use crate::sema::function::Functions;
 use crate::sema::pattern::Pat;
 use crate::sema::record::Records;

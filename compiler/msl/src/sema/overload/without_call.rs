@@ -3,7 +3,8 @@
 use super::{candidate, ranking};
 use crate::ast::TemplateArg;
 use crate::hir::{FuncId, QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::checker::Checker;
+use crate::sema::entities::FnDeclId;
 use crate::sema::function::Functions;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{deduce, function, specialise, template_args};

@@ -6,7 +6,7 @@ use super::{ArgPat, Pat, TemplatePat, ValuePat, add_quals};
 use crate::ast::{self, ExprKind, Qualifiers, TemplateArg, TemplateParam, TypeKind};
 use crate::sema::ast_names::{self, Visitor};
 use crate::sema::checker::Checker;
-use crate::sema::lookup::{BuiltinTemplate, Found};
+use crate::sema::entities::{BuiltinTemplate, Found};
 use crate::sema::path::segment_key;
 use crate::sema::table::NsId;
 use crate::sema::{evaluate, expr, lookup, path, record, resolve_type};

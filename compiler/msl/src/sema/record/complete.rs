@@ -10,8 +10,8 @@ use crate::hir::{
 };
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::{Deferred, Diagnostics};
+use crate::sema::entities::Found;
 use crate::sema::fn_context::FnContext;
-use crate::sema::lookup::Found;
 use crate::sema::record::Records;
 use crate::sema::{evaluate, expr, init, kernel, path, resolve_type};
 use crate::token::Name;

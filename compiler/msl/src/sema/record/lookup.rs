@@ -3,8 +3,8 @@
 use super::{Member, RecordState, complete, declare};
 use crate::ast;
 use crate::hir::{QualTy, RecordId};
-use crate::sema::checker::{Checker, FnDeclId};
-use crate::sema::lookup::{Found, VarDecl};
+use crate::sema::checker::Checker;
+use crate::sema::entities::{FnDeclId, Found, VarDecl};
 use crate::sema::{ambiguity, enumeration, lookup, path};
 use crate::token::Name;
 use anymetal_diagnostics::Span;

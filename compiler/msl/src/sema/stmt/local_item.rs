@@ -2,9 +2,9 @@
 
 use crate::ast::{self, ItemKind};
 use crate::hir::{QualTy, Stmt, Ty};
-use crate::sema::checker::{Checker, LocalDecl};
+use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::lookup::Found;
+use crate::sema::entities::{Found, LocalDecl};
 use crate::sema::scopes::Scopes;
 use crate::sema::table::{Layer, Tag, tag_of};
 use crate::sema::{bindings, enumeration, evaluate, path, record, resolve_type, variable};

@@ -3,14 +3,14 @@
 //! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself
 //! is found by being [`GlobalValue::Pending`].
 
-use super::{GlobalValue, GlobalVarId, Globals, function_constant};
+use super::{GlobalValue, Globals, function_constant};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
-use crate::sema::checker::{Checker, TArg};
+use crate::sema::checker::Checker;
 use crate::sema::collect::ProgramData;
 use crate::sema::diagnostics::{Deferred, Diagnostics};
+use crate::sema::entities::{GlobalVarId, TArg, VarDecl};
 use crate::sema::fn_context::Returns;
-use crate::sema::lookup::VarDecl;
 use crate::sema::out_of_line::Fit;
 use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;

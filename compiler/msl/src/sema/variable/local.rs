@@ -5,9 +5,9 @@
 use super::{function_constant, global};
 use crate::ast::{self, TypeKind};
 use crate::hir::{self, Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
-use crate::sema::checker::{Checker, LocalDecl};
+use crate::sema::checker::Checker;
+use crate::sema::entities::{LocalDecl, VarDecl};
 use crate::sema::init::{DefaultInit, assigned};
-use crate::sema::lookup::VarDecl;
 use crate::sema::names::KnownNames;
 use crate::sema::values::has_bit_fields;
 use crate::sema::{class_deduction, evaluate, function, init, record, resolve_type, stmt, variable, walk};
