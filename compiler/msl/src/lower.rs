@@ -7,6 +7,9 @@
 //! pointer parameter. The kernel itself is a small IR function that queries the thread's built-in values and
 //! calls the lowered body.
 //!
+//! The functions that lower statements, values and places take the private `FunctionLowerer`, which is the
+//! function under construction.
+//!
 //! Invariant: the module that [`lower`] returns passes [`anymetal_ir`]'s verifier.
 //! Start with [`lower`], then `function.rs`, `value.rs`, `place.rs`.
 

@@ -1,8 +1,10 @@
 //! The parser: tokens to the syntax tree.
 //!
-//! Hand-written recursive descent. It resolves nothing, but tracks which names are types, templates
-//! and namespaces ([`scope`]), because C++'s grammar needs to know: `a < b` and `(a)(b)` parse by what
-//! `a` is. A name it does not know is tried both ways (it may be declared later, or be misspelled).
+//! Hand-written recursive descent: a function for each rule of the grammar, in the module of its section.
+//! The private `Parser` is the cursor that they share. The parser resolves nothing, but tracks which names
+//! are types, templates and namespaces ([`scope`]), because C++'s grammar needs to know: `a < b` and
+//! `(a)(b)` parse by what `a` is. A name it does not know is tried both ways (it may be declared later, or
+//! be misspelled).
 //!
 //! Invariants: parsing always ends and consumes every token, whatever the input: each loop either
 //! advances or skips to a synchronisation point; recursion is bounded by [`MAX_DEPTH`] and tree height
@@ -71,7 +73,7 @@ pub struct ParsedUnit {
 pub fn parse(tokens: &[Token], scopes: Scopes, sink: &mut Sink) -> ParsedUnit {
     let part = Part::unit(scopes.units());
     let mut parser = Parser::new(tokens, part, scopes, sink);
-    let items = parser.translation_unit();
+    let items = decl::translation_unit(&mut parser);
     ParsedUnit { items, scopes: parser.scopes.after_unit() }
 }
 

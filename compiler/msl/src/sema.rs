@@ -12,9 +12,17 @@
 //! # The objects of a check
 //!
 //! The rules of C++ depend on one another in cycles: a type may need the type of an expression, which may
-//! need an overload, which may instantiate a class, whose size may need a constant. The `Checker`
-//! implements these rules. The state that they read and write is in objects that do not know the checker;
-//! each owns one concern, and its methods borrow the other objects that they need:
+//! need an overload, which may instantiate a class, whose size may need a constant. A rule is a function in
+//! the module of its concept: `convert::to_type`, `overload::resolve`. `check` in a module named after a
+//! syntactic form checks that form.
+//!
+//! A rule that is part of the cycle takes the `Checker` as `cx`. A rule that needs at most three objects of
+//! the check borrows exactly these (`types: &Types`, `diagnostics: &mut Diagnostics`), so that its signature
+//! says what it reads and changes. The `Checker` itself only creates and contains the objects, reports, and
+//! changes their state temporarily.
+//!
+//! The objects do not call rules. Each owns one concern, and its methods borrow the other objects that they
+//! need:
 //!
 //! | object | owns | borrows |
 //! |---|---|---|
@@ -32,7 +40,7 @@
 //! | `dispatch::Linking` | the targets of function pointers | |
 //! | `fn_context::FnContext` | the function whose body is being checked | |
 //! | `fn_context::LocalConstants` | the values of constant variables of functions | |
-//! | `checker::Placeholders` | the meaning of `auto` and of pack names in the current code | |
+//! | `entities::Placeholders` | the meaning of `auto` and of pack names in the current code | |
 //! | `arena::MadeSyntax` | syntax that the check creates | scopes |
 //!
 //! Three more objects exist for a moment and borrow from these: `values::Values` creates typed expressions
@@ -42,15 +50,16 @@
 //! The key of a fact about a declaration is its [`crate::ast::NodeId`] and its scope: a member of a class
 //! template is one node, but a different declaration in each instance.
 //!
-//! A temporary change of an object (the current scope or function, suppressed reporting, nesting) is a
-//! method of the checker that takes a closure and restores the object afterwards (`checker/nested.rs`).
+//! A temporary change of an object (the current scope or function, suppressed reporting, nesting, the element
+//! of a pack) is a method of the checker that takes a closure and restores the object afterwards
+//! (`checker/nested.rs`).
 //! Constant evaluation does not call back: at a function that is not checked yet it stops, the checker
 //! checks the function, and the evaluation is repeated.
 //!
 //! # Where to find what
 //!
 //! Each is a file, most with a folder of parts:
-//! - the state of a check: `checker` and the objects above
+//! - the state of a check: `checker` and the objects above; `entities` has the ids and what names stand for
 //! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of
 //!   their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
@@ -64,7 +73,7 @@
 //! - the whole program: `kernel`, `collect`, `tail_call`, `walk`
 //!
 //! Items that only one part needs are private to its file; a folder's parts share the private items of their
-//! parent.
+//! parent. Other modules call a part's functions by the name of the parent, which re-exports them.
 
 mod access;
 mod ambiguity;
@@ -84,6 +93,7 @@ mod convert;
 mod deduce;
 mod diagnostics;
 mod dispatch;
+mod entities;
 mod enumeration;
 mod evaluate;
 mod expr;
@@ -221,9 +231,10 @@ impl Unit {
     pub fn function_type(&self, name: &str, sink: &mut Sink) -> Option<String> {
         let entrance = self.entrance(name, EntranceKind::Visible)?;
         self.check(entrance, &FunctionHandles::default(), sink, |mut checker, _, entrance| {
-            let function = checker.kernel_function(entrance);
-            let ty = function.and_then(|function| checker.function_signature(function, entrance.span));
-            (ty.map(|ty| checker.signature_key(ty)), checker.diagnostics.take())
+            let function = kernel::function(&mut checker, entrance);
+            let ty = function
+                .and_then(|function| function_pointer::signature_of(&mut checker, function, entrance.span));
+            (ty.map(|ty| dispatch::signature_key(&checker.types, ty)), checker.diagnostics.take())
         })
     }
 
@@ -285,8 +296,10 @@ fn check_visible<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(function) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
-    checker.check_reachable(function);
+    let Some(function) = kernel::function(&mut checker, entrance) else {
+        return (None, checker.diagnostics.take());
+    };
+    collect::check_reachable(&mut checker, function);
     checker.diagnostics.finish();
     let found = checker.diagnostics.take();
     if found.has_errors() {
@@ -294,7 +307,7 @@ fn check_visible<'a>(
     }
     let name = entrance.name.clone();
     let kernel = Kernel { name, function, params: Vec::new(), max_threads: None, required_threads: None };
-    (checker.program(function, kernel), found)
+    (collect::program(checker, function, kernel), found)
 }
 
 fn check_entrance<'a>(
@@ -303,21 +316,23 @@ fn check_entrance<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(func) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
-    let params = checker.kernel_params(func);
-    let max_threads = checker.max_threads(func);
-    let required_threads = checker.required_threads(func, max_threads);
-    checker.check_kernel_result(func, entrance.span);
-    checker.check_reachable(func);
+    let Some(func) = kernel::function(&mut checker, entrance) else {
+        return (None, checker.diagnostics.take());
+    };
+    let params = kernel::check_params(&mut checker, func);
+    let max_threads = kernel::max_threads(&mut checker, func);
+    let required_threads = kernel::required_threads(&mut checker, func, max_threads);
+    kernel::check_result(&checker.functions, &mut checker.diagnostics, func, entrance.span);
+    collect::check_reachable(&mut checker, func);
     for fetch in params.iter().flatten().flat_map(|param| kernel::fetches(&param.kind)) {
-        checker.check_reachable(fetch);
+        collect::check_reachable(&mut checker, fetch);
     }
     checker.diagnostics.finish();
     let found = checker.diagnostics.take();
     let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
     let kernel =
         Kernel { name: entrance.name.clone(), function: func, params, max_threads, required_threads };
-    (checker.program(func, kernel), found)
+    (collect::program(checker, func, kernel), found)
 }
 
 /// Checks the assertions outside of functions and records, which hold for every kernel.
@@ -327,7 +342,7 @@ fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
             && !checker.diagnostics.gave_up()
         {
             let scope = checker.scopes.of_item(id);
-            checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
+            checker.in_scope(scope, |c| evaluate::static_assert(c, cond, *message, entry.item.span));
         }
     }
 }
@@ -347,22 +362,23 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
                     && matches!(function.body, FunctionBody::Block(_)) =>
             {
                 let decl = checker.functions.declare(function, None, scope, None);
-                if let Some(func) = checker.instantiate_function(decl, std::rc::Rc::from([]), function.span) {
-                    checker.ensure_body(func);
+                if let Some(func) = function::instantiate(checker, decl, std::rc::Rc::from([]), function.span)
+                {
+                    function::ensure_body(checker, func);
                 }
             }
             ItemKind::Variable(variable)
                 if entry.item.template.is_none() && variable.declarator.scope.is_none() =>
             {
-                let decl = lookup::VarDecl { variable, template: None, scope };
-                checker.variable_global(decl, None, variable.span);
+                let decl = entities::VarDecl { variable, template: None, scope };
+                variable::global_of(checker, decl, None, variable.span);
             }
             ItemKind::Alias(alias) if entry.item.template.is_none() => {
-                checker.in_scope(scope, |c| c.lookup(alias.name));
+                checker.in_scope(scope, |c| lookup::unqualified(c, alias.name));
             }
             ItemKind::Record(record) if entry.item.template.is_none() && record.members.is_some() => {
-                let ty = checker.plain_record(record, scope);
-                checker.complete_type(ty, record.span);
+                let ty = record::plain(&mut checker.types, &mut checker.records, record, scope);
+                record::complete_type(checker, ty, record.span);
             }
             _ => {}
         }
@@ -371,12 +387,12 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
         if checker.diagnostics.gave_up() {
             return;
         }
-        if let Some(func) = checker.kernel_function(entrance) {
-            checker.kernel_params(func);
-            let max_threads = checker.max_threads(func);
-            checker.required_threads(func, max_threads);
-            checker.check_kernel_result(func, entrance.span);
-            checker.check_reachable(func);
+        if let Some(func) = kernel::function(checker, entrance) {
+            kernel::check_params(checker, func);
+            let max_threads = kernel::max_threads(checker, func);
+            kernel::required_threads(checker, func, max_threads);
+            kernel::check_result(&checker.functions, &mut checker.diagnostics, func, entrance.span);
+            collect::check_reachable(checker, func);
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a write touches only bytes of the bit-field's own sequence, and of these keeps all other bits.
 
+use super::convert;
 use super::function::FunctionLowerer;
 use super::place::align_at;
 use crate::hir::{self, BitField, BitPiece, ScalarTy};
@@ -35,91 +36,112 @@ fn mask(count: u32) -> u64 {
     u64::MAX >> (64 - count)
 }
 
-impl FunctionLowerer<'_, '_, '_> {
-    /// Whether objects of the type have bit-fields, however deep.
-    pub(super) fn has_bit_fields(&self, ty: hir::Ty) -> bool {
-        if let Some((elem, _)) = self.types().as_array(ty) {
-            return self.has_bit_fields(elem);
+/// Whether objects of the type have bit-fields, however deep.
+pub(super) fn has_bit_fields(f: &FunctionLowerer<'_, '_, '_>, ty: hir::Ty) -> bool {
+    if let Some((elem, _)) = f.types().as_array(ty) {
+        return has_bit_fields(f, elem);
+    }
+    f.types().as_record(ty).is_some_and(|record| {
+        let fields = &f.types().record(record).fields;
+        fields.iter().any(|field| field.bits.is_some() || has_bit_fields(f, field.ty.ty))
+    })
+}
+
+/// The type that the bits are put together in: 32 bits, or 64 if anything is wider.
+fn bit_word(pieces: &[BitPiece], width: u32) -> ScalarTy {
+    let wide = width > 32 || pieces.iter().any(|piece| piece.size > 4);
+    if wide { ScalarTy::U64 } else { ScalarTy::U32 }
+}
+
+fn load_piece(
+    f: &mut FunctionLowerer<'_, '_, '_>,
+    place: &BitPlace,
+    piece: BitPiece,
+    work: ScalarTy,
+    volatile: bool,
+) -> ir::Value {
+    let ptr = f.b.ptr_offset(place.ptr, i64::from(piece.offset));
+    let align = align_at(place.align, u64::from(piece.offset)).min(piece.size);
+    let size = word(piece.size);
+    let op = ir::Op::Load { ptr, align, volatile };
+    let raw = f.b.value(op, ir::Type::Scalar(size.into()));
+    convert::convert_scalar(f, raw, size, work)
+}
+
+fn shifted(
+    f: &mut FunctionLowerer<'_, '_, '_>,
+    op: ir::BinOp,
+    value: ir::Value,
+    by: u32,
+    work: ScalarTy,
+) -> ir::Value {
+    if by == 0 {
+        return value;
+    }
+    let by = f.b.const_bits(work.into(), u64::from(by));
+    f.b.binary(op, value, by)
+}
+
+fn masked(f: &mut FunctionLowerer<'_, '_, '_>, value: ir::Value, mask: u64, work: ScalarTy) -> ir::Value {
+    let mask = f.b.const_bits(work.into(), mask);
+    f.b.binary(ir::BinOp::And, value, mask)
+}
+
+/// The value of a bit-field of a type.
+pub(super) fn read_bits(
+    f: &mut FunctionLowerer<'_, '_, '_>,
+    place: &BitPlace,
+    ty: ScalarTy,
+    volatile: bool,
+) -> ir::Value {
+    let pieces = place.bits.pieces(place.offset);
+    let work = bit_word(&pieces, place.bits.width);
+    let mut value = None;
+    for piece in pieces {
+        let raw = load_piece(f, place, piece, work, volatile);
+        let low = shifted(f, ir::BinOp::LShr, raw, piece.first, work);
+        let part = masked(f, low, mask(piece.count), work);
+        let part = shifted(f, ir::BinOp::Shl, part, piece.value_bit, work);
+        value = Some(match value {
+            Some(before) => f.b.binary(ir::BinOp::Or, before, part),
+            None => part,
+        });
+    }
+    let value = value.expect("a member that is read has bits");
+    if !ty.is_signed() {
+        return convert::convert_scalar(f, value, work, ty);
+    }
+    let unused = work.size() * 8 - place.bits.width;
+    let value = shifted(f, ir::BinOp::Shl, value, unused, work);
+    let value = shifted(f, ir::BinOp::AShr, value, unused, work);
+    convert::convert_scalar(f, value, work, ty)
+}
+
+/// Stores the low bits of a value of a type.
+pub(super) fn write_bits(
+    f: &mut FunctionLowerer<'_, '_, '_>,
+    place: &BitPlace,
+    ty: ScalarTy,
+    value: ir::Value,
+    volatile: bool,
+) {
+    let pieces = place.bits.pieces(place.offset);
+    let work = bit_word(&pieces, place.bits.width.max(ty.size() * 8));
+    let value = convert::convert_scalar(f, value, ty, work);
+    for piece in pieces {
+        let part = shifted(f, ir::BinOp::LShr, value, piece.value_bit, work);
+        let mut new = part;
+        if piece.count < piece.size * 8 {
+            let part = masked(f, part, mask(piece.count), work);
+            let part = shifted(f, ir::BinOp::Shl, part, piece.first, work);
+            let old = load_piece(f, place, piece, work, volatile);
+            let keep = !(mask(piece.count) << piece.first) & mask(work.size() * 8);
+            let old = masked(f, old, keep, work);
+            new = f.b.binary(ir::BinOp::Or, old, part);
         }
-        self.types().as_record(ty).is_some_and(|record| {
-            let fields = &self.types().record(record).fields;
-            fields.iter().any(|field| field.bits.is_some() || self.has_bit_fields(field.ty.ty))
-        })
-    }
-
-    /// The type that the bits are put together in: 32 bits, or 64 if anything is wider.
-    fn bit_word(pieces: &[BitPiece], width: u32) -> ScalarTy {
-        let wide = width > 32 || pieces.iter().any(|piece| piece.size > 4);
-        if wide { ScalarTy::U64 } else { ScalarTy::U32 }
-    }
-
-    fn load_piece(&mut self, place: &BitPlace, piece: BitPiece, work: ScalarTy, volatile: bool) -> ir::Value {
-        let ptr = self.b.ptr_offset(place.ptr, i64::from(piece.offset));
+        let ptr = f.b.ptr_offset(place.ptr, i64::from(piece.offset));
         let align = align_at(place.align, u64::from(piece.offset)).min(piece.size);
-        let size = word(piece.size);
-        let op = ir::Op::Load { ptr, align, volatile };
-        let raw = self.b.value(op, ir::Type::Scalar(size.into()));
-        self.convert_scalar(raw, size, work)
-    }
-
-    fn shifted(&mut self, op: ir::BinOp, value: ir::Value, by: u32, work: ScalarTy) -> ir::Value {
-        if by == 0 {
-            return value;
-        }
-        let by = self.b.const_bits(work.into(), u64::from(by));
-        self.b.binary(op, value, by)
-    }
-
-    fn masked(&mut self, value: ir::Value, mask: u64, work: ScalarTy) -> ir::Value {
-        let mask = self.b.const_bits(work.into(), mask);
-        self.b.binary(ir::BinOp::And, value, mask)
-    }
-
-    /// The value of a bit-field of a type.
-    pub(super) fn read_bits(&mut self, place: &BitPlace, ty: ScalarTy, volatile: bool) -> ir::Value {
-        let pieces = place.bits.pieces(place.offset);
-        let work = Self::bit_word(&pieces, place.bits.width);
-        let mut value = None;
-        for piece in pieces {
-            let raw = self.load_piece(place, piece, work, volatile);
-            let low = self.shifted(ir::BinOp::LShr, raw, piece.first, work);
-            let part = self.masked(low, mask(piece.count), work);
-            let part = self.shifted(ir::BinOp::Shl, part, piece.value_bit, work);
-            value = Some(match value {
-                Some(before) => self.b.binary(ir::BinOp::Or, before, part),
-                None => part,
-            });
-        }
-        let value = value.expect("a member that is read has bits");
-        if !ty.is_signed() {
-            return self.convert_scalar(value, work, ty);
-        }
-        let unused = work.size() * 8 - place.bits.width;
-        let value = self.shifted(ir::BinOp::Shl, value, unused, work);
-        let value = self.shifted(ir::BinOp::AShr, value, unused, work);
-        self.convert_scalar(value, work, ty)
-    }
-
-    /// Stores the low bits of a value of a type.
-    pub(super) fn write_bits(&mut self, place: &BitPlace, ty: ScalarTy, value: ir::Value, volatile: bool) {
-        let pieces = place.bits.pieces(place.offset);
-        let work = Self::bit_word(&pieces, place.bits.width.max(ty.size() * 8));
-        let value = self.convert_scalar(value, ty, work);
-        for piece in pieces {
-            let part = self.shifted(ir::BinOp::LShr, value, piece.value_bit, work);
-            let mut new = part;
-            if piece.count < piece.size * 8 {
-                let part = self.masked(part, mask(piece.count), work);
-                let part = self.shifted(ir::BinOp::Shl, part, piece.first, work);
-                let old = self.load_piece(place, piece, work, volatile);
-                let keep = !(mask(piece.count) << piece.first) & mask(work.size() * 8);
-                let old = self.masked(old, keep, work);
-                new = self.b.binary(ir::BinOp::Or, old, part);
-            }
-            let ptr = self.b.ptr_offset(place.ptr, i64::from(piece.offset));
-            let align = align_at(place.align, u64::from(piece.offset)).min(piece.size);
-            let value = self.convert_scalar(new, work, word(piece.size));
-            self.b.push(ir::Op::Store { ptr, value, align, volatile });
-        }
+        let value = convert::convert_scalar(f, new, work, word(piece.size));
+        f.b.push(ir::Op::Store { ptr, value, align, volatile });
     }
 }

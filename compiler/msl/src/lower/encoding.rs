@@ -111,54 +111,52 @@ fn own_buffers(args: &[ir::KernelArg]) -> impl Iterator<Item = usize> {
     args.iter().enumerate().filter(move |(_, arg)| own(arg)).map(|(at, _)| at)
 }
 
-impl FunctionLowerer<'_, '_, '_> {
-    /// The record, for a function that is called. Conditions of arguments have none.
-    pub(super) fn encoding_pointer(&mut self) -> ir::Value {
-        match self.encoding {
-            Some(record) => record,
-            None => self.b.value(ir::Op::Const(0), PARAMETER),
-        }
+/// The record, for a function that is called. Conditions of arguments have none.
+pub(super) fn record_pointer(f: &mut FunctionLowerer<'_, '_, '_>) -> ir::Value {
+    match f.encoding {
+        Some(record) => record,
+        None => f.b.value(ir::Op::Const(0), PARAMETER),
     }
+}
 
-    /// The memory of the indirect command buffer with that handle; null if it is none of the launch's.
-    pub(super) fn command_memory(&mut self, handle: ir::Value) -> ir::Value {
-        let record = self.encoding_pointer();
-        let b = &mut self.b;
-        let table = b.ptr_offset(record, TABLE_AT);
-        let table = b.load(table, TABLE, 8);
-        let null = b.value(ir::Op::Const(0), COMMANDS);
-        (0..i64::from(MAX_ENCODED_BUFFERS)).fold(null, |found, at| {
-            let address = b.ptr_offset(table, 8 * at);
-            let address = b.load(address, WORD, 8);
-            let pointer = b.ptr_offset(record, 8 * at);
-            let pointer = b.load(pointer, COMMANDS, 8);
-            let is_it = b.compare(ir::CmpOp::Eq, address, handle);
-            b.infer(ir::Op::Select(is_it, pointer, found))
-        })
-    }
+/// The memory of the indirect command buffer with that handle; null if it is none of the launch's.
+pub(super) fn command_memory(f: &mut FunctionLowerer<'_, '_, '_>, handle: ir::Value) -> ir::Value {
+    let record = record_pointer(f);
+    let b = &mut f.b;
+    let table = b.ptr_offset(record, TABLE_AT);
+    let table = b.load(table, TABLE, 8);
+    let null = b.value(ir::Op::Const(0), COMMANDS);
+    (0..i64::from(MAX_ENCODED_BUFFERS)).fold(null, |found, at| {
+        let address = b.ptr_offset(table, 8 * at);
+        let address = b.load(address, WORD, 8);
+        let pointer = b.ptr_offset(record, 8 * at);
+        let pointer = b.load(pointer, COMMANDS, 8);
+        let is_it = b.compare(ir::CmpOp::Eq, address, handle);
+        b.infer(ir::Op::Select(is_it, pointer, found))
+    })
+}
 
-    /// The address of a pointer; 0 if it points into no buffer of the kernel. Pointers of one allocation
-    /// differ by their distance, others by more than any length or by the distance of their addresses.
-    pub(super) fn resource_address(&mut self, pointer: ir::Value) -> ir::Value {
-        let (record, buffers) = (self.encoding_pointer(), self.module.encoding.buffers as i64);
-        let b = &mut self.b;
-        let bits = b.cast(ir::CastOp::PtrToInt, pointer, WORD);
-        let table = b.ptr_offset(record, TABLE_AT);
-        let table = b.load(table, TABLE, 8);
-        let none = b.i64(0);
-        (0..buffers).fold(none, |found, at| {
-            let base = b.ptr_offset(record, BITS_AT + 8 * at);
-            let base = b.load(base, WORD, 8);
-            let place = b.ptr_offset(table, i64::from(TABLE_HEADER_BYTES) + 16 * at);
-            let address = b.load(place, WORD, 8);
-            let length = b.ptr_offset(place, 8);
-            let length = b.load(length, WORD, 8);
-            let distance = b.binary(ir::BinOp::Sub, bits, base);
-            let inside = b.compare(ir::CmpOp::ULt, distance, length);
-            let sum = b.binary(ir::BinOp::Add, address, distance);
-            b.infer(ir::Op::Select(inside, sum, found))
-        })
-    }
+/// The address of a pointer; 0 if it points into no buffer of the kernel. Pointers of one allocation
+/// differ by their distance, others by more than any length or by the distance of their addresses.
+pub(super) fn resource_address(f: &mut FunctionLowerer<'_, '_, '_>, pointer: ir::Value) -> ir::Value {
+    let (record, buffers) = (record_pointer(f), f.module.encoding.buffers as i64);
+    let b = &mut f.b;
+    let bits = b.cast(ir::CastOp::PtrToInt, pointer, WORD);
+    let table = b.ptr_offset(record, TABLE_AT);
+    let table = b.load(table, TABLE, 8);
+    let none = b.i64(0);
+    (0..buffers).fold(none, |found, at| {
+        let base = b.ptr_offset(record, BITS_AT + 8 * at);
+        let base = b.load(base, WORD, 8);
+        let place = b.ptr_offset(table, i64::from(TABLE_HEADER_BYTES) + 16 * at);
+        let address = b.load(place, WORD, 8);
+        let length = b.ptr_offset(place, 8);
+        let length = b.load(length, WORD, 8);
+        let distance = b.binary(ir::BinOp::Sub, bits, base);
+        let inside = b.compare(ir::CmpOp::ULt, distance, length);
+        let sum = b.binary(ir::BinOp::Add, address, distance);
+        b.infer(ir::Op::Select(inside, sum, found))
+    })
 }
 
 /// Bytes of the header that `<metal_command_buffer>` skips.

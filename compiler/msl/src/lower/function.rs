@@ -2,7 +2,7 @@
 
 use super::origin::Origins;
 use super::recursion::Instance;
-use super::{Lowerer, fp_mode};
+use super::{Lowerer, fp_mode, stmt};
 use crate::hir;
 use crate::token::{ContractMode, FpPragmas};
 use anymetal_diagnostics::Span;
@@ -70,7 +70,7 @@ impl Lowerer<'_> {
             lowerer.at(hir.span);
         }
         lowerer.parameters(&params);
-        lowerer.block(&hir.body);
+        stmt::lower_block(&mut lowerer, &hir.body);
         lowerer.end();
         // Here too, so that code without optimisation copies the same bytes.
         anymetal_opt::bool_copies::bool_copies(function);

@@ -1,12 +1,12 @@
 //! The entry point: arguments for the host, facts about the thread for the body.
 
-use super::Lowerer;
 use super::encoding;
 use super::function::FunctionLowerer;
 use super::logging;
 use super::recursion::Instance;
 use super::resources;
 use super::stage_in;
+use super::{Lowerer, value};
 use crate::hir::{self, KernelParamKind, ScalarTy};
 use anymetal_ir as ir;
 
@@ -163,7 +163,7 @@ impl Lowerer<'_> {
         let mut function = ir::Function::new(name, &[], Some(ir::Type::BOOL));
         let shell = Instance::outermost(self.program.kernel.function);
         let mut lowerer = FunctionLowerer::new(self, shell, &mut function);
-        let value = lowerer.value(condition);
+        let value = value::lower(&mut lowerer, condition);
         lowerer.b.push(ir::Op::Return(Some(value)));
         self.add_function(function)
     }

@@ -5,7 +5,7 @@
 //! logging, is what it would be if there were none.
 
 use super::function::FunctionLowerer;
-use super::purity;
+use super::{purity, value};
 use crate::builtins::BuiltinOp;
 use crate::hir::{self, ConstValue, ExprKind};
 use anymetal_abi::logging::{
@@ -82,35 +82,33 @@ pub(super) fn arguments() -> [ir::KernelArg; 2] {
     ]
 }
 
-impl FunctionLowerer<'_, '_, '_> {
-    /// The log and the number of the command, for a function that is called. Conditions of arguments have
-    /// none: their messages fit nowhere.
-    pub(super) fn log_pointers(&mut self) -> [ir::Value; 2] {
-        match self.log {
-            Some(pointers) => pointers,
-            None => PARAMETERS.map(|ty| self.b.value(ir::Op::Const(0), ty)),
-        }
+/// The log and the number of the command, for a function that is called. Conditions of arguments have
+/// none: their messages fit nowhere.
+pub(super) fn pointers(f: &mut FunctionLowerer<'_, '_, '_>) -> [ir::Value; 2] {
+    match f.log {
+        Some(pointers) => pointers,
+        None => PARAMETERS.map(|ty| f.b.value(ir::Op::Const(0), ty)),
     }
+}
 
-    /// Writes a message to the log: its number, then its arguments.
-    pub(super) fn log_message(&mut self, args: &[hir::Expr], span: Span) {
-        let (number, args) = args.split_first().expect("the first argument is the number of the message");
-        let values: Vec<_> = args.iter().map(|arg| self.value(arg)).collect();
-        self.at(span);
-        let ExprKind::Const(ConstValue::Scalar(number)) = number.kind else {
-            unreachable!("the number of a message is a constant, not {:?}", number.kind)
-        };
-        let site = &self.module.program.log_sites[number as usize];
-        let Some([log, command]) = self.log else {
-            // Messages go nowhere, or it is a condition of an argument, which has no log.
-            return;
-        };
-        let format = parse_format(&site.format).expect("the format was checked with the call");
-        let words = record_words(&format);
-        let number = self.module.messages.number(number, site);
-        let record = Record { log, command, number, words, values };
-        write_record(&mut self.b, &record);
-    }
+/// Writes a message to the log: its number, then its arguments.
+pub(super) fn message(f: &mut FunctionLowerer<'_, '_, '_>, args: &[hir::Expr], span: Span) {
+    let (number, args) = args.split_first().expect("the first argument is the number of the message");
+    let values: Vec<_> = args.iter().map(|arg| value::lower(f, arg)).collect();
+    f.at(span);
+    let ExprKind::Const(ConstValue::Scalar(number)) = number.kind else {
+        unreachable!("the number of a message is a constant, not {:?}", number.kind)
+    };
+    let site = &f.module.program.log_sites[number as usize];
+    let Some([log, command]) = f.log else {
+        // Messages go nowhere, or it is a condition of an argument, which has no log.
+        return;
+    };
+    let format = parse_format(&site.format).expect("the format was checked with the call");
+    let words = record_words(&format);
+    let number = f.module.messages.number(number, site);
+    let record = Record { log, command, number, words, values };
+    write_record(&mut f.b, &record);
 }
 
 /// A record to be written.

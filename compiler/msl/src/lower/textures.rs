@@ -205,91 +205,88 @@ impl Lowerer<'_> {
     }
 }
 
-impl FunctionLowerer<'_, '_, '_> {
-    /// The record, for a function that is called. Conditions of arguments have none.
-    pub(super) fn texture_record(&mut self) -> ir::Value {
-        match self.textures {
-            Some(record) => record,
-            None => self.b.value(ir::Op::Const(0), PARAMETER),
-        }
+/// The record, for a function that is called. Conditions of arguments have none.
+pub(super) fn record(f: &mut FunctionLowerer<'_, '_, '_>) -> ir::Value {
+    match f.textures {
+        Some(record) => record,
+        None => f.b.value(ir::Op::Const(0), PARAMETER),
     }
+}
 
-    /// Where the description of a texture is.
-    pub(super) fn texture_info(&mut self, id: ir::Value) -> ir::Value {
-        let argument = self.argument_part(id, Part::Info, INFO);
-        if !self.module.textures.in_memory {
-            return argument;
-        }
-        let is_argument = self.is_argument(id);
-        let loaded = self.b.cast(ir::CastOp::IntToPtr, id, INFO);
-        self.b.infer(ir::Op::Select(is_argument, argument, loaded))
+/// Where the description of a texture is.
+pub(super) fn info(f: &mut FunctionLowerer<'_, '_, '_>, id: ir::Value) -> ir::Value {
+    let argument = argument_part(f, id, Part::Info, INFO);
+    if !f.module.textures.in_memory {
+        return argument;
     }
+    let is_argument = is_parameter(f, id);
+    let loaded = f.b.cast(ir::CastOp::IntToPtr, id, INFO);
+    f.b.infer(ir::Op::Select(is_argument, argument, loaded))
+}
 
-    /// Where its texels are.
-    pub(super) fn texture_texels(&mut self, id: ir::Value) -> ir::Value {
-        let argument = self.argument_part(id, Part::Texels, TEXELS);
-        if !self.module.textures.in_memory {
-            return argument;
-        }
-        // Descriptions of arguments have the word, too, so that it can be read of either.
-        let info = self.texture_info(id);
-        let place = self.b.ptr_offset(info, TEXELS_AT as i64);
-        let loaded = self.b.load(place, TEXELS, 8);
-        let is_argument = self.is_argument(id);
-        self.b.infer(ir::Op::Select(is_argument, argument, loaded))
+/// Where its texels are.
+pub(super) fn texels(f: &mut FunctionLowerer<'_, '_, '_>, id: ir::Value) -> ir::Value {
+    let argument = argument_part(f, id, Part::Texels, TEXELS);
+    if !f.module.textures.in_memory {
+        return argument;
     }
+    // Descriptions of arguments have the word, too, so that it can be read of either.
+    let info = info(f, id);
+    let place = f.b.ptr_offset(info, TEXELS_AT as i64);
+    let loaded = f.b.load(place, TEXELS, 8);
+    let is_argument = is_parameter(f, id);
+    f.b.infer(ir::Op::Select(is_argument, argument, loaded))
+}
 
-    /// Its format, or 0 if it has to be read from the description.
-    pub(super) fn texture_format(&mut self, id: ir::Value) -> ir::Value {
-        let argument = self.argument_part(id, Part::Format, WORD);
-        if !self.module.textures.in_memory {
-            return argument;
-        }
-        let (is_argument, unknown) = (self.is_argument(id), self.b.i64(0));
-        self.b.infer(ir::Op::Select(is_argument, argument, unknown))
+/// Its format, or 0 if it has to be read from the description.
+pub(super) fn format(f: &mut FunctionLowerer<'_, '_, '_>, id: ir::Value) -> ir::Value {
+    let argument = argument_part(f, id, Part::Format, WORD);
+    if !f.module.textures.in_memory {
+        return argument;
     }
+    let (is_argument, unknown) = (is_parameter(f, id), f.b.i64(0));
+    f.b.infer(ir::Op::Select(is_argument, argument, unknown))
+}
 
-    fn is_argument(&mut self, id: ir::Value) -> ir::Value {
-        let zero = self.b.i64(0);
-        self.b.compare(ir::CmpOp::SLt, id, zero)
+fn is_parameter(f: &mut FunctionLowerer<'_, '_, '_>, id: ir::Value) -> ir::Value {
+    let zero = f.b.i64(0);
+    f.b.compare(ir::CmpOp::SLt, id, zero)
+}
+
+/// What the records have of the argument with that number; of one of them if it is none.
+fn argument_part(f: &mut FunctionLowerer<'_, '_, '_>, id: ir::Value, part: Part, ty: ir::Type) -> ir::Value {
+    let (record, [compared, indexed]) = (record(f), [f.module.textures.compared, f.module.textures.indexed]);
+    let b = &mut f.b;
+    let mut found = None;
+    for number in (0..compared).rev() {
+        let place = b.ptr_offset(record, i64::from(number) * ENTRY_BYTES + part as i64);
+        let own = b.load(place, ty, 8);
+        found = Some(match found {
+            None => own,
+            Some(found) => {
+                let wanted = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(number));
+                let is_it = b.compare(ir::CmpOp::Eq, id, wanted);
+                b.infer(ir::Op::Select(is_it, own, found))
+            }
+        });
     }
-
-    /// What the records have of the argument with that number; of one of them if it is none.
-    fn argument_part(&mut self, id: ir::Value, part: Part, ty: ir::Type) -> ir::Value {
-        let (record, [compared, indexed]) =
-            (self.texture_record(), [self.module.textures.compared, self.module.textures.indexed]);
-        let b = &mut self.b;
-        let mut found = None;
-        for number in (0..compared).rev() {
-            let place = b.ptr_offset(record, i64::from(number) * ENTRY_BYTES + part as i64);
-            let own = b.load(place, ty, 8);
-            found = Some(match found {
-                None => own,
-                Some(found) => {
-                    let wanted = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(number));
-                    let is_it = b.compare(ir::CmpOp::Eq, id, wanted);
-                    b.infer(ir::Op::Select(is_it, own, found))
-                }
-            });
-        }
-        if indexed == 0 {
-            // A kernel without textures has no texture to read: its texture comes from nowhere.
-            return found.unwrap_or_else(|| b.value(ir::Op::Const(0), ty));
-        }
-        let first = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(compared));
-        let index = b.binary(ir::BinOp::Sub, id, first);
-        let end = b.i64(i64::from(indexed));
-        let is_element = b.compare(ir::CmpOp::ULt, index, end);
-        let zero = b.i64(0);
-        let index = b.infer(ir::Op::Select(is_element, index, zero));
-        let elements = b.ptr_offset(record, i64::from(compared) * ENTRY_BYTES);
-        let elements = b.load(elements, PARAMETER, 8);
-        let entry = b.ptr_index(elements, index, ENTRY_BYTES as u32);
-        let place = b.ptr_offset(entry, part as i64);
-        let element = b.load(place, ty, 8);
-        match found {
-            Some(found) => b.infer(ir::Op::Select(is_element, element, found)),
-            None => element,
-        }
+    if indexed == 0 {
+        // A kernel without textures has no texture to read: its texture comes from nowhere.
+        return found.unwrap_or_else(|| b.value(ir::Op::Const(0), ty));
+    }
+    let first = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(compared));
+    let index = b.binary(ir::BinOp::Sub, id, first);
+    let end = b.i64(i64::from(indexed));
+    let is_element = b.compare(ir::CmpOp::ULt, index, end);
+    let zero = b.i64(0);
+    let index = b.infer(ir::Op::Select(is_element, index, zero));
+    let elements = b.ptr_offset(record, i64::from(compared) * ENTRY_BYTES);
+    let elements = b.load(elements, PARAMETER, 8);
+    let entry = b.ptr_index(elements, index, ENTRY_BYTES as u32);
+    let place = b.ptr_offset(entry, part as i64);
+    let element = b.load(place, ty, 8);
+    match found {
+        Some(found) => b.infer(ir::Op::Select(is_element, element, found)),
+        None => element,
     }
 }

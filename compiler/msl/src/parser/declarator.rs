@@ -2,11 +2,11 @@
 //!
 //! A declarator is read into a list of modifiers, innermost last, and then applied to the base type.
 
-use super::Parser;
 use super::attribute::Attributes;
 use super::qualified_name::Expected;
 use super::scope::NameKind;
 use super::specifier::is_type_keyword;
+use super::{Parser, attribute, expr, init_list, qualified_name, specifier};
 use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
@@ -64,267 +64,263 @@ pub(super) enum Place {
     Param,
 }
 
-impl Parser<'_> {
-    pub(super) fn abstract_declarator(&mut self, base: Type) -> Option<Type> {
-        let declarator = self.declarator(base, Place::Param, false)?;
-        self.refuse_layout(&declarator.attributes, "a type");
-        Some(declarator.ty)
-    }
+pub(super) fn parse_abstract(p: &mut Parser<'_>, base: Type) -> Option<Type> {
+    let declarator = parse(p, base, Place::Param, false)?;
+    attribute::refuse_layout(p, &declarator.attributes, "a type");
+    Some(declarator.ty)
+}
 
-    /// Parses a declarator over `base`. With `named` false, a name is not looked for.
-    pub(super) fn declarator(&mut self, base: Type, place: Place, named: bool) -> Option<ParsedDeclarator> {
-        let start = base.span;
-        let mut attributes = Attributes::default();
-        let mut mods = Vec::new();
-        let mut params = None;
-        let (name, span) = self.declarator_parts(place, named, &mut mods, &mut params, &mut attributes)?;
-        let mut ty = base;
-        for modifier in mods {
-            ty = apply(ty, modifier, self.since(start));
-        }
-        self.attributes(&mut attributes);
-        let ty = self.vector_of(&mut attributes, ty);
-        Some(ParsedDeclarator { name, ty, params, attributes, span })
+/// Parses a declarator over `base`. With `named` false, a name is not looked for.
+pub(super) fn parse(p: &mut Parser<'_>, base: Type, place: Place, named: bool) -> Option<ParsedDeclarator> {
+    let start = base.span;
+    let mut attributes = Attributes::default();
+    let mut mods = Vec::new();
+    let mut params = None;
+    let (name, span) = parts(p, place, named, &mut mods, &mut params, &mut attributes)?;
+    let mut ty = base;
+    for modifier in mods {
+        ty = apply(ty, modifier, p.since(start));
     }
+    attribute::attributes(p, &mut attributes);
+    let ty = attribute::vector_of(&mut attributes, ty);
+    Some(ParsedDeclarator { name, ty, params, attributes, span })
+}
 
-    fn declarator_parts(
-        &mut self,
-        place: Place,
-        named: bool,
-        mods: &mut Vec<Modifier>,
-        params: &mut Option<(Vec<Param>, bool)>,
-        attributes: &mut Attributes,
-    ) -> Option<(Option<DeclaratorName>, Span)> {
-        self.pointer_operators(mods)?;
-        self.attributes(attributes);
-        let is_pack = self.eat(Punct::Ellipsis);
-        if is_pack {
-            mods.push(Modifier::Pack);
-        }
-        let nested = self.is(Punct::LParen)
-            && (self.at_nested_declarator() || (named && self.at_parenthesised_name()));
-        let mut inner = Vec::new();
-        let mut name = None;
-        let mut span = self.span();
-        let mut is_inner = false;
-        if nested {
-            self.advance();
-            let found = self
-                .nested(|p| p.declarator_parts(place, named, &mut inner, &mut None, attributes), |_| None)?;
-            (name, span) = found;
-            self.expect(Punct::RParen, "to end the declarator");
-            is_inner = true;
-        } else if named {
-            (name, span) = self.declarator_name()?;
-            self.attributes(attributes);
-        }
-        self.suffixes(place, name.is_some() || is_inner || !named, is_inner, mods, params)?;
-        mods.extend(inner);
-        Some((name, span))
+fn parts(
+    p: &mut Parser<'_>,
+    place: Place,
+    named: bool,
+    mods: &mut Vec<Modifier>,
+    params: &mut Option<(Vec<Param>, bool)>,
+    attributes: &mut Attributes,
+) -> Option<(Option<DeclaratorName>, Span)> {
+    pointer_operators(p, mods)?;
+    attribute::attributes(p, attributes);
+    let is_pack = p.eat(Punct::Ellipsis);
+    if is_pack {
+        mods.push(Modifier::Pack);
     }
+    let nested = p.is(Punct::LParen) && (at_nested_declarator(p) || (named && at_parenthesised_name(p)));
+    let mut inner = Vec::new();
+    let mut name = None;
+    let mut span = p.span();
+    let mut is_inner = false;
+    if nested {
+        p.advance();
+        let found = p.nested(|p| parts(p, place, named, &mut inner, &mut None, attributes), |_| None)?;
+        (name, span) = found;
+        p.expect(Punct::RParen, "to end the declarator");
+        is_inner = true;
+    } else if named {
+        (name, span) = name_of(p)?;
+        attribute::attributes(p, attributes);
+    }
+    suffixes(p, place, name.is_some() || is_inner || !named, is_inner, mods, params)?;
+    mods.extend(inner);
+    Some((name, span))
+}
 
-    fn pointer_operators(&mut self, mods: &mut Vec<Modifier>) -> Option<()> {
-        loop {
-            let modifier = match self.peek() {
-                TokenKind::Punct(Punct::Star) => Some(false),
-                TokenKind::Punct(Punct::Amp | Punct::AndAnd) => Some(true),
-                // `device float* thread& x`: a space between pointer operators belongs to the left one.
-                _ => return Some(()),
-            };
-            let rvalue = self.is(Punct::AndAnd);
-            self.advance();
-            let mut quals = Qualifiers::default();
-            while self.qualifier(&mut quals) {}
-            mods.push(match modifier {
-                Some(true) => Modifier::Reference { rvalue, quals },
-                _ => Modifier::Pointer(quals),
-            });
-            if mods.len() > MAX_MODIFIERS {
-                self.error("too-deep", self.span(), "too many pointer operators");
+fn pointer_operators(p: &mut Parser<'_>, mods: &mut Vec<Modifier>) -> Option<()> {
+    loop {
+        let modifier = match p.peek() {
+            TokenKind::Punct(Punct::Star) => Some(false),
+            TokenKind::Punct(Punct::Amp | Punct::AndAnd) => Some(true),
+            // `device float* thread& x`: a space between pointer operators belongs to the left one.
+            _ => return Some(()),
+        };
+        let rvalue = p.is(Punct::AndAnd);
+        p.advance();
+        let mut quals = Qualifiers::default();
+        while specifier::qualifier(p, &mut quals) {}
+        mods.push(match modifier {
+            Some(true) => Modifier::Reference { rvalue, quals },
+            _ => Modifier::Pointer(quals),
+        });
+        if mods.len() > MAX_MODIFIERS {
+            p.error("too-deep", p.span(), "too many pointer operators");
+            return None;
+        }
+    }
+}
+
+/// `(*p)`, `(&a)`, `(thread &a)`, `(&)` in an abstract one.
+fn at_nested_declarator(p: &Parser<'_>) -> bool {
+    let mut ahead = 1;
+    while matches!(
+        p.peek_at(ahead),
+        TokenKind::Keyword(Kw::Device | Kw::Constant | Kw::Threadgroup | Kw::Thread | Kw::Const)
+    ) {
+        ahead += 1;
+    }
+    matches!(p.peek_at(ahead), TokenKind::Punct(Punct::Star | Punct::Amp | Punct::AndAnd))
+}
+
+/// `(name)(…)` or `(name)[…]`: needless parentheses, common in typedefs of function types.
+fn at_parenthesised_name(p: &Parser<'_>) -> bool {
+    matches!(p.peek_at(1), TokenKind::Ident(_))
+        && p.next_is(2, Punct::RParen)
+        && (p.next_is(3, Punct::LParen) || p.next_is(3, Punct::LBracket))
+}
+
+fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
+    let span = p.span();
+    match p.peek() {
+        TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) | TokenKind::Keyword(Kw::Operator) => {}
+        TokenKind::Punct(Punct::Tilde) => {
+            p.advance();
+            p.ident("the class's name")?;
+            let name = DeclaratorName { name: FunctionName::Destructor, scope: None, args: None };
+            return Some((Some(name), span));
+        }
+        _ => return Some((None, span)),
+    }
+    let mut path = qualified_name::path(p, Expected::Value)?.path;
+    let last = path.segments.pop()?;
+    let span = last.span;
+    let scope = (!path.segments.is_empty()).then_some(path);
+    let name = match last.operator {
+        Some(operator) => FunctionName::Operator(operator),
+        None => FunctionName::Name(last.name),
+    };
+    Some((Some(DeclaratorName { name, scope, args: last.args }), span))
+}
+
+fn suffixes(
+    p: &mut Parser<'_>,
+    place: Place,
+    may_be_function: bool,
+    is_inner: bool,
+    mods: &mut Vec<Modifier>,
+    params: &mut Option<(Vec<Param>, bool)>,
+) -> Option<()> {
+    let mut arrays = Vec::new();
+    loop {
+        if p.is(Punct::LBracket) && !p.next_is(1, Punct::LBracket) {
+            p.advance();
+            let angle = std::mem::replace(&mut p.angle, false);
+            let len = if p.is(Punct::RBracket) { None } else { Some(expr::conditional(p)) };
+            p.angle = angle;
+            p.expect(Punct::RBracket, "to end the array bound");
+            arrays.push(len);
+            if arrays.len() > MAX_MODIFIERS {
+                p.error("too-deep", p.span(), "too many array dimensions");
                 return None;
             }
-        }
-    }
-
-    /// `(*p)`, `(&a)`, `(thread &a)`, `(&)` in an abstract one.
-    fn at_nested_declarator(&self) -> bool {
-        let mut ahead = 1;
-        while matches!(
-            self.peek_at(ahead),
-            TokenKind::Keyword(Kw::Device | Kw::Constant | Kw::Threadgroup | Kw::Thread | Kw::Const)
-        ) {
-            ahead += 1;
-        }
-        matches!(self.peek_at(ahead), TokenKind::Punct(Punct::Star | Punct::Amp | Punct::AndAnd))
-    }
-
-    /// `(name)(…)` or `(name)[…]`: needless parentheses, common in typedefs of function types.
-    fn at_parenthesised_name(&self) -> bool {
-        matches!(self.peek_at(1), TokenKind::Ident(_))
-            && self.next_is(2, Punct::RParen)
-            && (self.next_is(3, Punct::LParen) || self.next_is(3, Punct::LBracket))
-    }
-
-    fn declarator_name(&mut self) -> Option<(Option<DeclaratorName>, Span)> {
-        let span = self.span();
-        match self.peek() {
-            TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) | TokenKind::Keyword(Kw::Operator) => {}
-            TokenKind::Punct(Punct::Tilde) => {
-                self.advance();
-                self.ident("the class's name")?;
-                let name = DeclaratorName { name: FunctionName::Destructor, scope: None, args: None };
-                return Some((Some(name), span));
-            }
-            _ => return Some((None, span)),
-        }
-        let mut path = self.path(Expected::Value)?.path;
-        let last = path.segments.pop()?;
-        let span = last.span;
-        let scope = (!path.segments.is_empty()).then_some(path);
-        let name = match last.operator {
-            Some(operator) => FunctionName::Operator(operator),
-            None => FunctionName::Name(last.name),
-        };
-        Some((Some(DeclaratorName { name, scope, args: last.args }), span))
-    }
-
-    fn suffixes(
-        &mut self,
-        place: Place,
-        may_be_function: bool,
-        is_inner: bool,
-        mods: &mut Vec<Modifier>,
-        params: &mut Option<(Vec<Param>, bool)>,
-    ) -> Option<()> {
-        let mut arrays = Vec::new();
-        loop {
-            if self.is(Punct::LBracket) && !self.next_is(1, Punct::LBracket) {
-                self.advance();
-                let angle = std::mem::replace(&mut self.angle, false);
-                let len = if self.is(Punct::RBracket) { None } else { Some(self.conditional_expr()) };
-                self.angle = angle;
-                self.expect(Punct::RBracket, "to end the array bound");
-                arrays.push(len);
-                if arrays.len() > MAX_MODIFIERS {
-                    self.error("too-deep", self.span(), "too many array dimensions");
-                    return None;
-                }
-            } else if self.is(Punct::LParen) && may_be_function && arrays.is_empty() {
-                let parameters = match place {
-                    Place::Block if !is_inner => self.at_typed_parameter(),
-                    Place::Block | Place::Param => true,
-                    Place::Namespace => is_inner || self.at_parameters(),
-                };
-                if !parameters {
-                    break;
-                }
-                let (list, variadic) = self.parameters()?;
-                if is_inner || place == Place::Param {
-                    mods.push(Modifier::Function(list));
-                } else {
-                    *params = Some((list, variadic));
-                }
+        } else if p.is(Punct::LParen) && may_be_function && arrays.is_empty() {
+            let has_parameters = match place {
+                Place::Block if !is_inner => at_typed_parameter(p),
+                Place::Block | Place::Param => true,
+                Place::Namespace => is_inner || at_parameters(p),
+            };
+            if !has_parameters {
                 break;
+            }
+            let (list, variadic) = parameters(p)?;
+            if is_inner || place == Place::Param {
+                mods.push(Modifier::Function(list));
             } else {
-                break;
+                *params = Some((list, variadic));
             }
-        }
-        mods.extend(arrays.into_iter().rev().map(Modifier::Array));
-        Some(())
-    }
-
-    /// In a block: does a parameter follow whose type begins with a keyword, as in `f(int y)`? All else is an
-    /// initialiser's argument.
-    fn at_typed_parameter(&self) -> bool {
-        let is_type = |token| match token {
-            TokenKind::Keyword(keyword) => is_type_keyword(keyword),
-            TokenKind::Ident(name) => matches!(self.classify(name), NameKind::Type),
-            TokenKind::Punct(punct) => matches!(punct, Punct::Star | Punct::Amp),
-            _ => false,
-        };
-        if !matches!(self.peek_at(1), TokenKind::Keyword(_)) {
-            return false;
-        }
-        let types = (1..MAX_MODIFIERS).take_while(|&n| is_type(self.peek_at(n))).count();
-        let after = self.peek_at(1 + types);
-        let ends = matches!(after, TokenKind::Ident(_) | TokenKind::Punct(Punct::Comma | Punct::RParen));
-        types > 0 && ends
-    }
-
-    /// At namespace or class scope: do parameters follow, or an initialiser's arguments?
-    fn at_parameters(&mut self) -> bool {
-        let may_construct = matches!(
-            self.peek_at(2),
-            TokenKind::Punct(Punct::LParen | Punct::LBrace | Punct::Less | Punct::ColonColon)
-        );
-        if may_construct && matches!(self.peek_at(1), TokenKind::Keyword(_) | TokenKind::Ident(_)) {
-            // `T x(U(1))` and `T x(n::value)` begin like parameters.
-            let start = self.checkpoint();
-            let parameters = self.attempt(|p| p.parameters()).is_some();
-            self.rewind(start);
-            return parameters;
-        }
-        match self.peek_at(1) {
-            TokenKind::Punct(Punct::RParen | Punct::Ellipsis | Punct::LBracket) => true,
-            TokenKind::Keyword(Kw::This | Kw::True | Kw::False | Kw::Nullptr | Kw::Sizeof) => false,
-            TokenKind::Keyword(_) => true,
-            TokenKind::Punct(Punct::ColonColon) => true,
-            TokenKind::Ident(name) => !matches!(self.classify(name), NameKind::Value),
-            _ => false,
-        }
-    }
-
-    /// Parses `(…)` of a function; the flag says whether it ends in `...`.
-    pub(super) fn parameters(&mut self) -> Option<(Vec<Param>, bool)> {
-        self.expect(Punct::LParen, "to begin the parameters");
-        let angle = std::mem::replace(&mut self.angle, false);
-        let mut params = Vec::new();
-        let mut variadic = false;
-        while !self.is(Punct::RParen) && !self.at_end() {
-            if self.eat(Punct::Ellipsis) {
-                variadic = true;
-                break;
-            }
-            params.push(self.nested(Self::parameter, |_| None)?);
-            if !self.eat(Punct::Comma) {
-                break;
-            }
-        }
-        self.angle = angle;
-        if !self.expect(Punct::RParen, "to end the parameters") {
-            return None;
-        }
-        let only_void = params.len() == 1
-            && params[0].name.is_none()
-            && matches!(params[0].ty.kind, TypeKind::Builtin(crate::ast::BuiltinType::Void));
-        if only_void {
-            params.clear();
-        }
-        Some((params, variadic))
-    }
-
-    fn parameter(&mut self) -> Option<Param> {
-        let start = self.span();
-        let specs = self.specifiers(false)?;
-        let Some(base) = specs.ty else {
-            let found = self.peek();
-            self.error("expected-type", start, format!("expected a parameter's type, found {found}"));
-            return None;
-        };
-        let declarator = self.declarator(base, Place::Param, true)?;
-        let mut attributes = specs.attributes.list;
-        attributes.extend(declarator.attributes.list);
-        let name = declarator.name.as_ref().and_then(DeclaratorName::simple);
-        if let Some(name) = name {
-            self.scopes.declare(name, NameKind::Value);
-        }
-        let default = if self.eat(Punct::Assign) {
-            Some(Box::new(if self.is(Punct::LBrace) { self.init_list() } else { self.assignment_expr() }))
+            break;
         } else {
-            None
-        };
-        Some(Param { name, ty: declarator.ty, default, attributes, span: declarator.span })
+            break;
+        }
     }
+    mods.extend(arrays.into_iter().rev().map(Modifier::Array));
+    Some(())
+}
+
+/// In a block: does a parameter follow whose type begins with a keyword, as in `f(int y)`? All else is an
+/// initialiser's argument.
+fn at_typed_parameter(p: &Parser<'_>) -> bool {
+    let is_type = |token| match token {
+        TokenKind::Keyword(keyword) => is_type_keyword(keyword),
+        TokenKind::Ident(name) => matches!(p.classify(name), NameKind::Type),
+        TokenKind::Punct(punct) => matches!(punct, Punct::Star | Punct::Amp),
+        _ => false,
+    };
+    if !matches!(p.peek_at(1), TokenKind::Keyword(_)) {
+        return false;
+    }
+    let types = (1..MAX_MODIFIERS).take_while(|&n| is_type(p.peek_at(n))).count();
+    let after = p.peek_at(1 + types);
+    let ends = matches!(after, TokenKind::Ident(_) | TokenKind::Punct(Punct::Comma | Punct::RParen));
+    types > 0 && ends
+}
+
+/// At namespace or class scope: do parameters follow, or an initialiser's arguments?
+fn at_parameters(p: &mut Parser<'_>) -> bool {
+    let may_construct = matches!(
+        p.peek_at(2),
+        TokenKind::Punct(Punct::LParen | Punct::LBrace | Punct::Less | Punct::ColonColon)
+    );
+    if may_construct && matches!(p.peek_at(1), TokenKind::Keyword(_) | TokenKind::Ident(_)) {
+        // `T x(U(1))` and `T x(n::value)` begin like parameters.
+        let start = p.checkpoint();
+        let parameters = p.attempt(|p| parameters(p)).is_some();
+        p.rewind(start);
+        return parameters;
+    }
+    match p.peek_at(1) {
+        TokenKind::Punct(Punct::RParen | Punct::Ellipsis | Punct::LBracket) => true,
+        TokenKind::Keyword(Kw::This | Kw::True | Kw::False | Kw::Nullptr | Kw::Sizeof) => false,
+        TokenKind::Keyword(_) => true,
+        TokenKind::Punct(Punct::ColonColon) => true,
+        TokenKind::Ident(name) => !matches!(p.classify(name), NameKind::Value),
+        _ => false,
+    }
+}
+
+/// Parses `(…)` of a function; the flag says whether it ends in `...`.
+pub(super) fn parameters(p: &mut Parser<'_>) -> Option<(Vec<Param>, bool)> {
+    p.expect(Punct::LParen, "to begin the parameters");
+    let angle = std::mem::replace(&mut p.angle, false);
+    let mut params = Vec::new();
+    let mut variadic = false;
+    while !p.is(Punct::RParen) && !p.at_end() {
+        if p.eat(Punct::Ellipsis) {
+            variadic = true;
+            break;
+        }
+        params.push(p.nested(parameter, |_| None)?);
+        if !p.eat(Punct::Comma) {
+            break;
+        }
+    }
+    p.angle = angle;
+    if !p.expect(Punct::RParen, "to end the parameters") {
+        return None;
+    }
+    let only_void = params.len() == 1
+        && params[0].name.is_none()
+        && matches!(params[0].ty.kind, TypeKind::Builtin(crate::ast::BuiltinType::Void));
+    if only_void {
+        params.clear();
+    }
+    Some((params, variadic))
+}
+
+fn parameter(p: &mut Parser<'_>) -> Option<Param> {
+    let start = p.span();
+    let specs = specifier::parse(p, false)?;
+    let Some(base) = specs.ty else {
+        let found = p.peek();
+        p.error("expected-type", start, format!("expected a parameter's type, found {found}"));
+        return None;
+    };
+    let declarator = parse(p, base, Place::Param, true)?;
+    let mut attributes = specs.attributes.list;
+    attributes.extend(declarator.attributes.list);
+    let name = declarator.name.as_ref().and_then(DeclaratorName::simple);
+    if let Some(name) = name {
+        p.scopes.declare(name, NameKind::Value);
+    }
+    let default = if p.eat(Punct::Assign) {
+        Some(Box::new(if p.is(Punct::LBrace) { init_list::parse(p) } else { expr::assignment(p) }))
+    } else {
+        None
+    };
+    Some(Param { name, ty: declarator.ty, default, attributes, span: declarator.span })
 }
 
 fn apply(base: Type, modifier: Modifier, span: Span) -> Type {

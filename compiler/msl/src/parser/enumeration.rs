@@ -1,63 +1,59 @@
 //! Enumerations.
 
-use super::Parser;
 use super::attribute::Attributes;
 use super::scope::{Entry, NameKind};
+use super::{Parser, attribute, expr, qualified_name, specifier};
 use crate::ast::{Enum, Enumerator, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
 use std::sync::Arc;
 
-impl Parser<'_> {
-    /// `enum E : T { … }`, or a reference to one (`enum E x`).
-    pub(super) fn enum_specifier(&mut self) -> Option<TypeKind> {
-        self.advance();
-        let is_scoped = self.eat_kw(Kw::Class) || self.eat_kw(Kw::Struct);
-        let mut attributes = Attributes::default();
-        self.attributes(&mut attributes);
-        let mut span = self.span();
-        let mut name = None;
-        if let TokenKind::Ident(_) = self.peek() {
-            if !self.next_is(1, Punct::LBrace)
-                && !self.next_is(1, Punct::Colon)
-                && !self.next_is(1, Punct::Semi)
-            {
-                return Some(TypeKind::Path(self.path(super::qualified_name::Expected::Type)?.path));
-            }
-            (name, span) = self.ident("the enumeration's name").map(|(name, span)| (Some(name), span))?;
+/// `enum E : T { … }`, or a reference to one (`enum E x`).
+pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
+    p.advance();
+    let is_scoped = p.eat_kw(Kw::Class) || p.eat_kw(Kw::Struct);
+    let mut attributes = Attributes::default();
+    attribute::attributes(p, &mut attributes);
+    let mut span = p.span();
+    let mut name = None;
+    if let TokenKind::Ident(_) = p.peek() {
+        if !p.next_is(1, Punct::LBrace) && !p.next_is(1, Punct::Colon) && !p.next_is(1, Punct::Semi) {
+            return Some(TypeKind::Path(
+                qualified_name::path(p, super::qualified_name::Expected::Type)?.path,
+            ));
         }
-        let underlying = if self.eat(Punct::Colon) { self.specifiers(false)?.ty } else { None };
-        let scope = self.scopes.add(true);
-        if let Some(name) = name {
-            self.scopes.declare_with(name, Entry { kind: NameKind::Type, scope: Some(scope) });
-        }
-        let enumerators =
-            if self.eat(Punct::LBrace) { Some(self.enumerators(is_scoped, scope)) } else { None };
-        self.attributes(&mut attributes);
-        self.refuse_layout(&attributes, "an enumeration");
-        let id = self.ids.fresh();
-        Some(TypeKind::Enum(Arc::new(Enum { id, name, is_scoped, underlying, enumerators, span })))
+        (name, span) = p.ident("the enumeration's name").map(|(name, span)| (Some(name), span))?;
     }
+    let underlying = if p.eat(Punct::Colon) { specifier::parse(p, false)?.ty } else { None };
+    let scope = p.scopes.add(true);
+    if let Some(name) = name {
+        p.scopes.declare_with(name, Entry { kind: NameKind::Type, scope: Some(scope) });
+    }
+    let enumerators = if p.eat(Punct::LBrace) { Some(enumerators(p, is_scoped, scope)) } else { None };
+    attribute::attributes(p, &mut attributes);
+    attribute::refuse_layout(p, &attributes, "an enumeration");
+    let id = p.ids.fresh();
+    Some(TypeKind::Enum(Arc::new(Enum { id, name, is_scoped, underlying, enumerators, span })))
+}
 
-    fn enumerators(&mut self, is_scoped: bool, scope: super::scope::ScopeId) -> Vec<Enumerator> {
-        let mut list = Vec::new();
-        while !self.is(Punct::RBrace) && !self.at_end() {
-            let Some((name, span)) = self.ident("an enumerator") else { break };
-            let mut attributes = Attributes::default();
-            self.attributes(&mut attributes);
-            let value = if self.eat(Punct::Assign) { Some(self.conditional_expr()) } else { None };
-            if !is_scoped {
-                self.scopes.declare(name, NameKind::Value);
-            }
-            let outer = self.scopes.current();
-            self.scopes.set_current(scope);
-            self.scopes.declare(name, NameKind::Value);
-            self.scopes.set_current(outer);
-            list.push(Enumerator { name, value, span });
-            if !self.eat(Punct::Comma) {
-                break;
-            }
+fn enumerators(p: &mut Parser<'_>, is_scoped: bool, scope: super::scope::ScopeId) -> Vec<Enumerator> {
+    let mut list = Vec::new();
+    while !p.is(Punct::RBrace) && !p.at_end() {
+        let Some((name, span)) = p.ident("an enumerator") else { break };
+        let mut attributes = Attributes::default();
+        attribute::attributes(p, &mut attributes);
+        let value = if p.eat(Punct::Assign) { Some(expr::conditional(p)) } else { None };
+        if !is_scoped {
+            p.scopes.declare(name, NameKind::Value);
         }
-        self.expect(Punct::RBrace, "to end the enumeration");
-        list
+        let outer = p.scopes.current();
+        p.scopes.set_current(scope);
+        p.scopes.declare(name, NameKind::Value);
+        p.scopes.set_current(outer);
+        list.push(Enumerator { name, value, span });
+        if !p.eat(Punct::Comma) {
+            break;
+        }
     }
+    p.expect(Punct::RBrace, "to end the enumeration");
+    list
 }

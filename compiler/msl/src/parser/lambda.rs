@@ -1,6 +1,6 @@
 //! Lambdas: captures, parameters, body.
 
-use super::Parser;
+use super::{Parser, attribute, declarator, expr, function, specifier, statement_expr, stmt};
 use crate::ast::{Expr, ExprKind, InitCapture, Lambda, Noexcept};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use std::sync::Arc;
@@ -17,95 +17,93 @@ struct Captures {
     initialised: Vec<InitCapture>,
 }
 
-impl Parser<'_> {
-    pub(super) fn lambda(&mut self) -> Expr {
-        let start = self.span();
-        self.advance();
-        let captures = self.captures();
-        self.expect(Punct::RBracket, "to end the capture list");
-        let entered = self.enter();
-        let angle = std::mem::replace(&mut self.angle, false);
-        let lambda = self.nested(|p| p.lambda_rest(captures), |_| None);
-        self.angle = angle;
-        self.leave(entered);
-        match lambda {
-            Some(lambda) => self.node(ExprKind::Lambda(Arc::new(lambda)), start, 0),
-            None => self.error_expr(),
-        }
+pub(super) fn parse(p: &mut Parser<'_>) -> Expr {
+    let start = p.span();
+    p.advance();
+    let captures = captures(p);
+    p.expect(Punct::RBracket, "to end the capture list");
+    let entered = p.enter();
+    let angle = std::mem::replace(&mut p.angle, false);
+    let lambda = p.nested(|p| rest(p, captures), |_| None);
+    p.angle = angle;
+    p.leave(entered);
+    match lambda {
+        Some(lambda) => expr::node(p, ExprKind::Lambda(Arc::new(lambda)), start, 0),
+        None => expr::error(p),
     }
+}
 
-    fn captures(&mut self) -> Captures {
-        let mut captures =
-            Captures { all: false, by_reference: false, named: Vec::new(), initialised: Vec::new() };
-        while !self.is(Punct::RBracket) && !self.at_end() {
-            let reference = self.eat(Punct::Amp);
-            match self.peek() {
-                TokenKind::Ident(name) => {
-                    let span = self.span();
-                    self.advance();
-                    match self.capture_initialiser() {
-                        Some(init) => {
-                            captures.initialised.push(InitCapture { name, by_reference: reference, init });
-                        }
-                        None => captures.named.push((name, reference, span)),
+fn captures(p: &mut Parser<'_>) -> Captures {
+    let mut captures =
+        Captures { all: false, by_reference: false, named: Vec::new(), initialised: Vec::new() };
+    while !p.is(Punct::RBracket) && !p.at_end() {
+        let reference = p.eat(Punct::Amp);
+        match p.peek() {
+            TokenKind::Ident(name) => {
+                let span = p.span();
+                p.advance();
+                match capture_initialiser(p) {
+                    Some(init) => {
+                        captures.initialised.push(InitCapture { name, by_reference: reference, init });
                     }
-                }
-                TokenKind::Keyword(Kw::This) => {
-                    self.advance();
-                }
-                TokenKind::Punct(Punct::Assign) => {
-                    captures.all = true;
-                    self.advance();
-                }
-                _ => {
-                    captures.all |= reference;
-                    captures.by_reference |= reference;
+                    None => captures.named.push((name, reference, span)),
                 }
             }
-            if !self.eat(Punct::Comma) {
-                break;
+            TokenKind::Keyword(Kw::This) => {
+                p.advance();
+            }
+            TokenKind::Punct(Punct::Assign) => {
+                captures.all = true;
+                p.advance();
+            }
+            _ => {
+                captures.all |= reference;
+                captures.by_reference |= reference;
             }
         }
-        captures
-    }
-
-    /// `= e`, `(e)` or `{e}` after a captured name.
-    fn capture_initialiser(&mut self) -> Option<Expr> {
-        let close = match self.peek() {
-            TokenKind::Punct(Punct::Assign) => None,
-            TokenKind::Punct(Punct::LParen) => Some(Punct::RParen),
-            TokenKind::Punct(Punct::LBrace) => Some(Punct::RBrace),
-            _ => return None,
-        };
-        self.advance();
-        let init = self.assignment_expr();
-        if let Some(close) = close {
-            self.expect(close, "to end the capture's initialiser");
+        if !p.eat(Punct::Comma) {
+            break;
         }
-        Some(init)
     }
+    captures
+}
 
-    fn lambda_rest(&mut self, captures: Captures) -> Option<Lambda> {
-        let params = if self.is(Punct::LParen) { self.parameters()?.0 } else { Vec::new() };
-        let mut attributes = super::attribute::Attributes::default();
-        while self.eat_kw(Kw::Constexpr) || self.eat_kw(Kw::Mutable) {}
-        let noexcept = if self.is_kw(Kw::Noexcept) { self.noexcept_specifier() } else { Noexcept::Absent };
-        self.attributes(&mut attributes);
-        let ret = if self.eat(Punct::Arrow) { Some(self.type_id()?) } else { None };
-        let body = self.own_body(Self::block);
-        let Captures { all, by_reference, named, initialised } = captures;
-        let fp = self.fp;
-        Some(Lambda {
-            id: self.ids.fresh(),
-            captures_all: all,
-            by_reference,
-            captures: named,
-            initialised,
-            params,
-            ret,
-            noexcept,
-            body,
-            fp,
-        })
+/// `= e`, `(e)` or `{e}` after a captured name.
+fn capture_initialiser(p: &mut Parser<'_>) -> Option<Expr> {
+    let close = match p.peek() {
+        TokenKind::Punct(Punct::Assign) => None,
+        TokenKind::Punct(Punct::LParen) => Some(Punct::RParen),
+        TokenKind::Punct(Punct::LBrace) => Some(Punct::RBrace),
+        _ => return None,
+    };
+    p.advance();
+    let init = expr::assignment(p);
+    if let Some(close) = close {
+        p.expect(close, "to end the capture's initialiser");
     }
+    Some(init)
+}
+
+fn rest(p: &mut Parser<'_>, captures: Captures) -> Option<Lambda> {
+    let params = if p.is(Punct::LParen) { declarator::parameters(p)?.0 } else { Vec::new() };
+    let mut attributes = super::attribute::Attributes::default();
+    while p.eat_kw(Kw::Constexpr) || p.eat_kw(Kw::Mutable) {}
+    let noexcept = if p.is_kw(Kw::Noexcept) { function::noexcept_specifier(p) } else { Noexcept::Absent };
+    attribute::attributes(p, &mut attributes);
+    let ret = if p.eat(Punct::Arrow) { Some(specifier::type_id(p)?) } else { None };
+    let body = statement_expr::own_body(p, stmt::block);
+    let Captures { all, by_reference, named, initialised } = captures;
+    let fp = p.fp;
+    Some(Lambda {
+        id: p.ids.fresh(),
+        captures_all: all,
+        by_reference,
+        captures: named,
+        initialised,
+        params,
+        ret,
+        noexcept,
+        body,
+        fp,
+    })
 }

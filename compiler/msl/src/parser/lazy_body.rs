@@ -5,7 +5,7 @@
 //! lazily, because its errors must be reported.
 
 use super::scope::{ScopeId, Scopes};
-use super::{ParsedUnit, Parser};
+use super::{ParsedUnit, Parser, decl, stmt};
 use crate::ast::{Block, BlockText, LazyBlock, Part};
 use crate::token::{FpPragmas, Punct, Token, TokenKind};
 use anymetal_diagnostics::Sink;
@@ -38,7 +38,7 @@ pub fn parse_library(tokens: Vec<Token>, sink: &mut Sink) -> ParsedUnit {
     let scopes = Scopes::default();
     let mut parser = Parser::new(&text.tokens, Part::unit(scopes.units()), scopes, sink);
     parser.skipped = Some((Arc::clone(&text), Vec::new()));
-    let items = parser.translation_unit();
+    let items = decl::translation_unit(&mut parser);
     let bodies = parser.skipped.map_or_else(Vec::new, |(_, bodies)| bodies);
     let scopes = parser.scopes.after_unit();
     *text.state.lock().unwrap_or_else(PoisonError::into_inner) = LazyState { scopes: scopes.clone(), bodies };
@@ -55,39 +55,37 @@ impl BlockText for LazySource {
         parser.at = at;
         parser.fp = fp;
         parser.scopes.set_current(scope);
-        let block = parser.block_in_scope();
+        let block = stmt::block_in_scope(&mut parser);
         state.scopes = parser.scopes;
         debug_assert!(!sink.has_errors(), "a body of the library has errors: {:?}", sink.diagnostics());
         block
     }
 }
 
-impl Parser<'_> {
-    /// At `{`: skips the body, if bodies are to be skipped and this one ends.
-    pub(super) fn skip_body(&mut self) -> Option<LazyBlock> {
-        let end = self.skipped.is_some().then(|| self.closing_brace()).flatten()?;
-        let (text, bodies) = self.skipped.as_mut()?;
-        let number = u32::try_from(bodies.len()).ok()?;
-        bodies.push(SkippedBody { at: self.at, scope: self.scopes.current(), fp: self.fp });
-        self.at = end + 1;
-        Some(LazyBlock::deferred(Arc::<LazySource>::clone(text), number))
-    }
+/// At `{`: skips the body, if bodies are to be skipped and this one ends.
+pub(super) fn skip_body(p: &mut Parser<'_>) -> Option<LazyBlock> {
+    let end = p.skipped.is_some().then(|| closing_brace(p)).flatten()?;
+    let (text, bodies) = p.skipped.as_mut()?;
+    let number = u32::try_from(bodies.len()).ok()?;
+    bodies.push(SkippedBody { at: p.at, scope: p.scopes.current(), fp: p.fp });
+    p.at = end + 1;
+    Some(LazyBlock::deferred(Arc::<LazySource>::clone(text), number))
+}
 
-    /// The token that closes the brace at the current one.
-    fn closing_brace(&self) -> Option<usize> {
-        let mut open = 0_u32;
-        for (at, token) in self.tokens.iter().enumerate().skip(self.at) {
-            match token.kind {
-                TokenKind::Punct(Punct::LBrace) => open += 1,
-                TokenKind::Punct(Punct::RBrace) => {
-                    open -= 1;
-                    if open == 0 {
-                        return Some(at);
-                    }
+/// The token that closes the brace at the current one.
+fn closing_brace(p: &Parser<'_>) -> Option<usize> {
+    let mut open = 0_u32;
+    for (at, token) in p.tokens.iter().enumerate().skip(p.at) {
+        match token.kind {
+            TokenKind::Punct(Punct::LBrace) => open += 1,
+            TokenKind::Punct(Punct::RBrace) => {
+                open -= 1;
+                if open == 0 {
+                    return Some(at);
                 }
-                _ => {}
             }
+            _ => {}
         }
-        None
     }
+    None
 }

@@ -3,194 +3,183 @@
 //! Invariant: after a namespace the current scope is the one before it, and the names in it are known to the
 //! parser, which must tell types from values.
 
-use super::Parser;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
+use super::{Parser, attribute, decl, qualified_name, specifier, template};
 use crate::ast::{Access, Item, ItemKind, Namespace, Type, TypeAlias, TypeKind, UsingDeclaration};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 
-impl Parser<'_> {
-    pub(super) fn namespace(&mut self, is_inline: bool) -> Vec<Item> {
-        let start = self.span();
-        self.advance();
-        let mut attributes = Default::default();
-        self.attributes(&mut attributes);
-        let names = self.namespace_names();
-        if names.len() == 1 && self.eat(Punct::Assign) {
-            return self.namespace_alias(names[0]);
-        }
-        let outer = self.scopes.current();
-        if names.is_empty() {
-            let inner = self.scopes.add(false);
-            self.scopes.use_namespace(inner);
-            self.scopes.set_current(inner);
-        }
-        for &name in &names {
-            self.enter_namespace(name, is_inline);
-        }
-        if !self.is(Punct::LBrace) {
-            let found = self.peek();
-            self.error(
-                "expected-token",
-                self.span(),
-                format!("expected `{{` to begin the namespace, found {found}"),
-            );
-        }
-        let items = if self.is(Punct::LBrace) { self.braced_items() } else { Vec::new() };
-        self.scopes.set_current(outer);
-        let span = self.since(start);
-        let wrap = |name, items| {
-            let kind = ItemKind::Namespace(Namespace { name, is_inline, items });
-            vec![Item { kind, template: None, access: Access::Public, span }]
-        };
-        if names.is_empty() {
-            return wrap(None, items);
-        }
-        names.into_iter().rev().fold(items, |items, name| wrap(Some(name), items))
+pub(super) fn parse(p: &mut Parser<'_>, is_inline: bool) -> Vec<Item> {
+    let start = p.span();
+    p.advance();
+    let mut attributes = Default::default();
+    attribute::attributes(p, &mut attributes);
+    let names = names(p);
+    if names.len() == 1 && p.eat(Punct::Assign) {
+        return alias_of_namespace(p, names[0]);
     }
-
-    /// `a::b::c`; nothing for a namespace without a name.
-    fn namespace_names(&mut self) -> Vec<Name> {
-        let mut names = Vec::new();
-        while let TokenKind::Ident(name) = self.peek() {
-            self.advance();
-            names.push(name);
-            if !self.eat(Punct::ColonColon) {
-                break;
-            }
-            self.eat_kw(Kw::Inline);
-        }
-        names
+    let outer = p.scopes.current();
+    if names.is_empty() {
+        let inner = p.scopes.add(false);
+        p.scopes.use_namespace(inner);
+        p.scopes.set_current(inner);
     }
-
-    fn enter_namespace(&mut self, name: Name, is_inline: bool) {
-        let known = self.scopes.own(name).filter(|entry| entry.kind == NameKind::Namespace);
-        let scope = match known.and_then(|entry| entry.scope) {
-            Some(scope) => scope,
-            None => {
-                let scope = self.scopes.add(false);
-                self.scopes.declare_with(name, Entry { kind: NameKind::Namespace, scope: Some(scope) });
-                scope
-            }
-        };
-        if is_inline {
-            self.scopes.use_namespace(scope);
-        }
-        self.scopes.set_current(scope);
+    for &name in &names {
+        enter_namespace(p, name, is_inline);
     }
-
-    fn namespace_alias(&mut self, name: Name) -> Vec<Item> {
-        let span = self.span();
-        if let Some(parsed) = self.path(Expected::Type) {
-            let scope = self.namespace_scope(&parsed);
-            self.scopes.declare_with(name, Entry { kind: NameKind::Namespace, scope });
-            self.expect(Punct::Semi, "after the namespace alias");
-            let alias = Namespace { name: Some(name), is_inline: false, items: Vec::new() };
-            let using = Item {
-                kind: ItemKind::UsingNamespace(parsed.path),
-                template: None,
-                access: Access::Public,
-                span,
-            };
-            // An alias is a namespace that uses the other: lookups through it find the same names.
-            let kind = ItemKind::Namespace(Namespace { items: vec![using], ..alias });
-            return vec![Item { kind, template: None, access: Access::Public, span }];
-        }
-        Vec::new()
+    if !p.is(Punct::LBrace) {
+        let found = p.peek();
+        p.error("expected-token", p.span(), format!("expected `{{` to begin the namespace, found {found}"));
     }
-
-    pub(super) fn using(&mut self) -> Vec<Item> {
-        let start = self.span();
-        self.advance();
-        if self.eat_kw(Kw::Namespace) {
-            let Some(parsed) = self.path(Expected::Type) else {
-                self.skip_statement();
-                return Vec::new();
-            };
-            if let Some(scope) = self.namespace_scope(&parsed) {
-                self.scopes.use_namespace(scope);
-            }
-            self.expect(Punct::Semi, "after the using directive");
-            return vec![Item {
-                kind: ItemKind::UsingNamespace(parsed.path),
-                template: None,
-                access: Access::Public,
-                span: self.since(start),
-            }];
-        }
-        if let TokenKind::Ident(name) = self.peek()
-            && (self.next_is(1, Punct::Assign)
-                || self.next_is(1, Punct::LBracket)
-                || self.peek_at(1) == TokenKind::Keyword(Kw::Attribute))
-        {
-            return self.alias(name, start);
-        }
-        self.using_declarations(start)
+    let items = if p.is(Punct::LBrace) { decl::braced_items(p) } else { Vec::new() };
+    p.scopes.set_current(outer);
+    let span = p.since(start);
+    let wrap = |name, items| {
+        let kind = ItemKind::Namespace(Namespace { name, is_inline, items });
+        vec![Item { kind, template: None, access: Access::Public, span }]
+    };
+    if names.is_empty() {
+        return wrap(None, items);
     }
+    names.into_iter().rev().fold(items, |items, name| wrap(Some(name), items))
+}
 
-    /// `using a::b, typename c::d;`
-    fn using_declarations(&mut self, start: Span) -> Vec<Item> {
-        let mut items = Vec::new();
-        loop {
-            let is_type = self.eat_kw(Kw::Typename);
-            let Some(parsed) = self.path(Expected::Type) else {
-                self.skip_statement();
-                return items;
-            };
-            if let Some(last) = parsed.path.segments.last() {
-                let kind = match parsed.kind {
-                    NameKind::Unknown if is_type => NameKind::Type,
-                    NameKind::Unknown => NameKind::Value,
-                    known => known,
-                };
-                self.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
-            }
-            let is_pack = self.eat(Punct::Ellipsis);
-            let (id, path) = (self.ids.fresh(), parsed.path);
-            let kind = ItemKind::UsingDeclaration(UsingDeclaration { id, path, is_pack });
-            items.push(Item { kind, template: None, access: Access::Public, span: self.since(start) });
-            if !self.eat(Punct::Comma) {
-                break;
-            }
+/// `a::b::c`; nothing for a namespace without a name.
+fn names(p: &mut Parser<'_>) -> Vec<Name> {
+    let mut names = Vec::new();
+    while let TokenKind::Ident(name) = p.peek() {
+        p.advance();
+        names.push(name);
+        if !p.eat(Punct::ColonColon) {
+            break;
         }
-        self.expect(Punct::Semi, "after the using declaration");
-        items
+        p.eat_kw(Kw::Inline);
     }
+    names
+}
 
-    fn alias(&mut self, name: Name, start: Span) -> Vec<Item> {
-        self.advance();
-        let mut attributes = Default::default();
-        self.attributes(&mut attributes);
-        self.expect(Punct::Assign, "in the alias");
-        let Some(mut ty) = self.type_id() else {
-            let found = self.peek();
-            self.error("expected-type", self.span(), format!("expected a type, found {found}"));
-            self.skip_statement();
-            return Vec::new();
-        };
-        ty = self.vector_of(&mut attributes, ty);
-        self.refuse_layout(&attributes, "an alias");
-        let kind = if self.template_depth > 0 { NameKind::TypeTemplate } else { NameKind::Type };
-        let scope = self.scope_of_type(&ty);
-        self.declare_outside_template(name, Entry { kind, scope });
-        self.expect(Punct::Semi, "after the alias");
-        let alias = TypeAlias { id: self.ids.fresh(), name, ty };
-        vec![Item {
-            kind: ItemKind::Alias(alias),
+fn enter_namespace(p: &mut Parser<'_>, name: Name, is_inline: bool) {
+    let known = p.scopes.own(name).filter(|entry| entry.kind == NameKind::Namespace);
+    let scope = match known.and_then(|entry| entry.scope) {
+        Some(scope) => scope,
+        None => {
+            let scope = p.scopes.add(false);
+            p.scopes.declare_with(name, Entry { kind: NameKind::Namespace, scope: Some(scope) });
+            scope
+        }
+    };
+    if is_inline {
+        p.scopes.use_namespace(scope);
+    }
+    p.scopes.set_current(scope);
+}
+
+fn alias_of_namespace(p: &mut Parser<'_>, name: Name) -> Vec<Item> {
+    let span = p.span();
+    if let Some(parsed) = qualified_name::path(p, Expected::Type) {
+        let scope = qualified_name::namespace_scope(&parsed);
+        p.scopes.declare_with(name, Entry { kind: NameKind::Namespace, scope });
+        p.expect(Punct::Semi, "after the namespace alias");
+        let alias = Namespace { name: Some(name), is_inline: false, items: Vec::new() };
+        let using = Item {
+            kind: ItemKind::UsingNamespace(parsed.path),
             template: None,
             access: Access::Public,
-            span: self.since(start),
-        }]
+            span,
+        };
+        // An alias is a namespace that uses the other: lookups through it find the same names.
+        let kind = ItemKind::Namespace(Namespace { items: vec![using], ..alias });
+        return vec![Item { kind, template: None, access: Access::Public, span }];
     }
+    Vec::new()
+}
 
-    /// The class scope of a plain named type, so that `Alias::Member` parses.
-    pub(super) fn scope_of_type(&self, ty: &Type) -> Option<ScopeId> {
-        match &ty.kind {
-            TypeKind::Path(path) if path.segments.len() == 1 => {
-                self.scopes.lookup(path.segments[0].name).and_then(|entry| entry.scope)
-            }
-            _ => None,
+pub(super) fn using(p: &mut Parser<'_>) -> Vec<Item> {
+    let start = p.span();
+    p.advance();
+    if p.eat_kw(Kw::Namespace) {
+        let Some(parsed) = qualified_name::path(p, Expected::Type) else {
+            p.skip_statement();
+            return Vec::new();
+        };
+        if let Some(scope) = qualified_name::namespace_scope(&parsed) {
+            p.scopes.use_namespace(scope);
         }
+        p.expect(Punct::Semi, "after the using directive");
+        return vec![Item {
+            kind: ItemKind::UsingNamespace(parsed.path),
+            template: None,
+            access: Access::Public,
+            span: p.since(start),
+        }];
+    }
+    if let TokenKind::Ident(name) = p.peek()
+        && (p.next_is(1, Punct::Assign)
+            || p.next_is(1, Punct::LBracket)
+            || p.peek_at(1) == TokenKind::Keyword(Kw::Attribute))
+    {
+        return alias(p, name, start);
+    }
+    using_declarations(p, start)
+}
+
+/// `using a::b, typename c::d;`
+fn using_declarations(p: &mut Parser<'_>, start: Span) -> Vec<Item> {
+    let mut items = Vec::new();
+    loop {
+        let is_type = p.eat_kw(Kw::Typename);
+        let Some(parsed) = qualified_name::path(p, Expected::Type) else {
+            p.skip_statement();
+            return items;
+        };
+        if let Some(last) = parsed.path.segments.last() {
+            let kind = match parsed.kind {
+                NameKind::Unknown if is_type => NameKind::Type,
+                NameKind::Unknown => NameKind::Value,
+                known => known,
+            };
+            p.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
+        }
+        let is_pack = p.eat(Punct::Ellipsis);
+        let (id, path) = (p.ids.fresh(), parsed.path);
+        let kind = ItemKind::UsingDeclaration(UsingDeclaration { id, path, is_pack });
+        items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
+        if !p.eat(Punct::Comma) {
+            break;
+        }
+    }
+    p.expect(Punct::Semi, "after the using declaration");
+    items
+}
+
+fn alias(p: &mut Parser<'_>, name: Name, start: Span) -> Vec<Item> {
+    p.advance();
+    let mut attributes = Default::default();
+    attribute::attributes(p, &mut attributes);
+    p.expect(Punct::Assign, "in the alias");
+    let Some(mut ty) = specifier::type_id(p) else {
+        let found = p.peek();
+        p.error("expected-type", p.span(), format!("expected a type, found {found}"));
+        p.skip_statement();
+        return Vec::new();
+    };
+    ty = attribute::vector_of(&mut attributes, ty);
+    attribute::refuse_layout(p, &attributes, "an alias");
+    let kind = if p.template_depth > 0 { NameKind::TypeTemplate } else { NameKind::Type };
+    let scope = scope_of_type(p, &ty);
+    template::declare_outside_template(p, name, Entry { kind, scope });
+    p.expect(Punct::Semi, "after the alias");
+    let alias = TypeAlias { id: p.ids.fresh(), name, ty };
+    vec![Item { kind: ItemKind::Alias(alias), template: None, access: Access::Public, span: p.since(start) }]
+}
+
+/// The class scope of a plain named type, so that `Alias::Member` parses.
+pub(super) fn scope_of_type(p: &Parser<'_>, ty: &Type) -> Option<ScopeId> {
+    match &ty.kind {
+        TypeKind::Path(path) if path.segments.len() == 1 => {
+            p.scopes.lookup(path.segments[0].name).and_then(|entry| entry.scope)
+        }
+        _ => None,
     }
 }

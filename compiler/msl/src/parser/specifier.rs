@@ -1,9 +1,9 @@
 //! Declaration specifiers and type names.
 
-use super::Parser;
 use super::attribute::Attributes;
 use super::qualified_name::Expected;
 use super::scope::NameKind;
+use super::{Parser, attribute, declarator, enumeration, expr, function, qualified_name, record};
 use crate::ast::{AddressSpace, BuiltinType, FunctionSpecifiers, Qualifiers, Type, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
 
@@ -48,308 +48,302 @@ impl Words {
     }
 }
 
-impl Parser<'_> {
-    /// The address space word at the current token.
-    pub(super) fn address_space(&self) -> Option<AddressSpace> {
-        match self.peek() {
-            TokenKind::Keyword(Kw::Device) => Some(AddressSpace::Device),
-            TokenKind::Keyword(Kw::Constant) => Some(AddressSpace::Constant),
-            // A pointer into an image block comes from the block, which is refused.
-            TokenKind::Keyword(Kw::Threadgroup | Kw::ThreadgroupImageblock) => {
-                Some(AddressSpace::Threadgroup)
-            }
-            // The payload of object and mesh functions, none of which is compiled: their parameters parse.
-            TokenKind::Keyword(Kw::Thread | Kw::ObjectData) => Some(AddressSpace::Thread),
-            _ => None,
-        }
+/// The address space word at the current token.
+pub(super) fn address_space(p: &Parser<'_>) -> Option<AddressSpace> {
+    match p.peek() {
+        TokenKind::Keyword(Kw::Device) => Some(AddressSpace::Device),
+        TokenKind::Keyword(Kw::Constant) => Some(AddressSpace::Constant),
+        // A pointer into an image block comes from the block, which is refused.
+        TokenKind::Keyword(Kw::Threadgroup | Kw::ThreadgroupImageblock) => Some(AddressSpace::Threadgroup),
+        // The payload of object and mesh functions, none of which is compiled: their parameters parse.
+        TokenKind::Keyword(Kw::Thread | Kw::ObjectData) => Some(AddressSpace::Thread),
+        _ => None,
     }
+}
 
-    /// Takes one qualifier, if there is one.
-    pub(super) fn qualifier(&mut self, quals: &mut Qualifiers) -> bool {
-        if let Some(space) = self.address_space() {
-            // `thread` is where things are anyway: Metal lets it stand beside another space, which counts.
-            match quals.space {
-                Some(old) if space == AddressSpace::Thread && old != space => {}
-                Some(old) if old != space && old != AddressSpace::Thread => {
-                    self.error("two-address-spaces", self.span(), "a type has one address space only");
-                }
-                _ => quals.space = Some(space),
+/// Takes one qualifier, if there is one.
+pub(super) fn qualifier(p: &mut Parser<'_>, quals: &mut Qualifiers) -> bool {
+    if let Some(space) = address_space(p) {
+        // `thread` is where things are anyway: Metal lets it stand beside another space, which counts.
+        match quals.space {
+            Some(old) if space == AddressSpace::Thread && old != space => {}
+            Some(old) if old != space && old != AddressSpace::Thread => {
+                p.error("two-address-spaces", p.span(), "a type has one address space only");
             }
-            self.advance();
+            _ => quals.space = Some(space),
+        }
+        p.advance();
+        return true;
+    }
+    match p.peek() {
+        TokenKind::Keyword(Kw::Const) => quals.is_const = true,
+        TokenKind::Keyword(Kw::Volatile) => quals.is_volatile = true,
+        TokenKind::Keyword(Kw::Restrict) => {}
+        TokenKind::Ident(name) if name.as_str() == "coherent" && coherent_is_qualifier(p) => {
+            quals.is_coherent = true;
+            p.advance();
+            if p.eat(Punct::LParen) {
+                while !p.is(Punct::RParen) && !p.at_end() {
+                    p.advance();
+                }
+                p.expect(Punct::RParen, "to end `coherent(…)`");
+            }
             return true;
         }
-        match self.peek() {
-            TokenKind::Keyword(Kw::Const) => quals.is_const = true,
-            TokenKind::Keyword(Kw::Volatile) => quals.is_volatile = true,
-            TokenKind::Keyword(Kw::Restrict) => {}
-            TokenKind::Ident(name) if name.as_str() == "coherent" && self.coherent_is_qualifier() => {
-                quals.is_coherent = true;
-                self.advance();
-                if self.eat(Punct::LParen) {
-                    while !self.is(Punct::RParen) && !self.at_end() {
-                        self.advance();
-                    }
-                    self.expect(Punct::RParen, "to end `coherent(…)`");
-                }
-                return true;
-            }
-            // GNU's word that silences pedantic warnings.
-            TokenKind::Ident(name) if name.as_str() == "__extension__" => {}
-            _ => return false,
-        }
-        self.advance();
-        true
+        // GNU's word that silences pedantic warnings.
+        TokenKind::Ident(name) if name.as_str() == "__extension__" => {}
+        _ => return false,
     }
+    p.advance();
+    true
+}
 
-    /// `coherent device int*`, `coherent(system) device …`: a word only in front of a type.
-    fn coherent_is_qualifier(&self) -> bool {
-        match self.peek_at(1) {
-            TokenKind::Keyword(_) => true,
-            TokenKind::Punct(Punct::LParen) => {
-                matches!(
-                    self.peek_at(2),
-                    TokenKind::Ident(_) | TokenKind::Keyword(Kw::Device | Kw::Threadgroup)
-                ) && self.next_is(3, Punct::RParen)
-                    && matches!(self.peek_at(4), TokenKind::Keyword(_) | TokenKind::Ident(_))
-            }
-            TokenKind::Ident(_) => true,
-            _ => false,
+/// `coherent device int*`, `coherent(system) device …`: a word only in front of a type.
+fn coherent_is_qualifier(p: &Parser<'_>) -> bool {
+    match p.peek_at(1) {
+        TokenKind::Keyword(_) => true,
+        TokenKind::Punct(Punct::LParen) => {
+            matches!(p.peek_at(2), TokenKind::Ident(_) | TokenKind::Keyword(Kw::Device | Kw::Threadgroup))
+                && p.next_is(3, Punct::RParen)
+                && matches!(p.peek_at(4), TokenKind::Keyword(_) | TokenKind::Ident(_))
         }
+        TokenKind::Ident(_) => true,
+        _ => false,
     }
+}
 
-    /// Could a type begin here? Names that are known to be values cannot.
-    pub(super) fn may_start_type(&self) -> bool {
-        match self.peek() {
-            TokenKind::Keyword(kw) => is_type_keyword(kw),
-            TokenKind::Ident(name) => match self.classify(name) {
-                NameKind::Type | NameKind::TypeTemplate | NameKind::Namespace => true,
-                NameKind::Value | NameKind::ValueTemplate => self.next_is(1, Punct::ColonColon),
-                // `__is_same(T, U)` is a type trait, not a function type.
-                NameKind::Unknown => !(self.next_is(1, Punct::LParen) && name.as_str().starts_with("__is_")),
-            },
-            TokenKind::Punct(Punct::ColonColon) => true,
-            _ => false,
-        }
+/// Could a type begin here? Names that are known to be values cannot.
+pub(super) fn may_start_type(p: &Parser<'_>) -> bool {
+    match p.peek() {
+        TokenKind::Keyword(kw) => is_type_keyword(kw),
+        TokenKind::Ident(name) => match p.classify(name) {
+            NameKind::Type | NameKind::TypeTemplate | NameKind::Namespace => true,
+            NameKind::Value | NameKind::ValueTemplate => p.next_is(1, Punct::ColonColon),
+            // `__is_same(T, U)` is a type trait, not a function type.
+            NameKind::Unknown => !(p.next_is(1, Punct::LParen) && name.as_str().starts_with("__is_")),
+        },
+        TokenKind::Punct(Punct::ColonColon) => true,
+        _ => false,
     }
+}
 
-    /// Parses everything in front of a declarator. `declares` is false for plain type names.
-    pub(super) fn specifiers(&mut self, declares: bool) -> Option<Specifiers> {
-        let start = self.span();
-        let mut specs = Specifiers {
-            ty: None,
-            function: FunctionSpecifiers::default(),
-            is_typedef: false,
-            is_extern: false,
-            attributes: Attributes::default(),
-        };
-        let mut quals = Qualifiers::default();
-        let mut words = Words::default();
-        let mut kind: Option<TypeKind> = None;
-        loop {
-            if self.at_attribute() {
-                self.attributes(&mut specs.attributes);
-            } else if self.qualifier(&mut quals)
-                || (declares && self.declaration_word(&mut specs))
-                || (kind.is_none() && self.type_word(&mut words))
-            {
-                continue;
-            } else if kind.is_none() && !words.any() && self.at_type_specifier(&specs, declares) {
-                kind = Some(self.type_specifier()?);
-            } else {
-                break;
-            }
+/// Parses everything in front of a declarator. `declares` is false for plain type names.
+pub(super) fn parse(p: &mut Parser<'_>, declares: bool) -> Option<Specifiers> {
+    let start = p.span();
+    let mut specs = Specifiers {
+        ty: None,
+        function: FunctionSpecifiers::default(),
+        is_typedef: false,
+        is_extern: false,
+        attributes: Attributes::default(),
+    };
+    let mut quals = Qualifiers::default();
+    let mut words = Words::default();
+    let mut kind: Option<TypeKind> = None;
+    loop {
+        if attribute::at(p) {
+            attribute::attributes(p, &mut specs.attributes);
+        } else if qualifier(p, &mut quals)
+            || (declares && declaration_word(p, &mut specs))
+            || (kind.is_none() && type_word(p, &mut words))
+        {
+            continue;
+        } else if kind.is_none() && !words.any() && at_type_specifier(p, &specs, declares) {
+            kind = Some(type_specifier(p)?);
+        } else {
+            break;
         }
-        if words.any() {
-            kind = Some(TypeKind::Builtin(words.combine()));
-        }
-        specs.function.is_kernel |= specs.attributes.has("kernel");
-        specs.function.is_other_stage |= ["vertex", "fragment", "mesh", "object", "intersection"]
-            .iter()
-            .any(|stage| specs.attributes.has(stage));
-        if kind.is_none() && quals.is_const && specs.function.is_constexpr {
-            kind = Some(TypeKind::Error);
-        }
-        specs.ty = kind.map(|kind| Type { kind, quals, span: self.since(start) });
-        specs.ty = specs.ty.take().map(|ty| self.vector_of(&mut specs.attributes, ty));
-        Some(specs)
     }
+    if words.any() {
+        kind = Some(TypeKind::Builtin(words.combine()));
+    }
+    specs.function.is_kernel |= specs.attributes.has("kernel");
+    specs.function.is_other_stage |= ["vertex", "fragment", "mesh", "object", "intersection"]
+        .iter()
+        .any(|stage| specs.attributes.has(stage));
+    if kind.is_none() && quals.is_const && specs.function.is_constexpr {
+        kind = Some(TypeKind::Error);
+    }
+    specs.ty = kind.map(|kind| Type { kind, quals, span: p.since(start) });
+    specs.ty = specs.ty.take().map(|ty| attribute::vector_of(&mut specs.attributes, ty));
+    Some(specs)
+}
 
-    /// `static`, `inline`, `typedef`, `kernel` and the like.
-    fn declaration_word(&mut self, specs: &mut Specifiers) -> bool {
-        let function = &mut specs.function;
-        match self.peek() {
-            TokenKind::Keyword(Kw::Static) => function.is_static = true,
-            TokenKind::Keyword(Kw::Inline) => function.is_inline = true,
-            TokenKind::Keyword(Kw::Constexpr) => function.is_constexpr = true,
-            TokenKind::Keyword(Kw::Explicit) => function.is_explicit = true,
-            TokenKind::Keyword(Kw::Kernel) => function.is_kernel = true,
-            TokenKind::Keyword(Kw::Vertex | Kw::Fragment) => function.is_other_stage = true,
-            TokenKind::Keyword(Kw::Extern) => specs.is_extern = true,
-            TokenKind::Keyword(Kw::Typedef) => specs.is_typedef = true,
-            TokenKind::Keyword(Kw::Friend) => function.is_friend = true,
-            TokenKind::Keyword(Kw::Mutable | Kw::Register | Kw::ThreadLocal) => {}
-            TokenKind::Keyword(Kw::Virtual) => {
-                self.error("unsupported-feature", self.span(), "MSL has no virtual functions");
-            }
-            TokenKind::Ident(name) if matches!(name.as_str(), "mesh" | "object") => {
-                // Stage words only in front of a type: `mesh void f()`.
-                if !matches!(self.peek_at(1), TokenKind::Keyword(Kw::Void)) {
-                    return false;
-                }
-                function.is_other_stage = true;
-            }
-            _ => return false,
+/// `static`, `inline`, `typedef`, `kernel` and the like.
+fn declaration_word(p: &mut Parser<'_>, specs: &mut Specifiers) -> bool {
+    let function = &mut specs.function;
+    match p.peek() {
+        TokenKind::Keyword(Kw::Static) => function.is_static = true,
+        TokenKind::Keyword(Kw::Inline) => function.is_inline = true,
+        TokenKind::Keyword(Kw::Constexpr) => function.is_constexpr = true,
+        TokenKind::Keyword(Kw::Explicit) => function.is_explicit = true,
+        TokenKind::Keyword(Kw::Kernel) => function.is_kernel = true,
+        TokenKind::Keyword(Kw::Vertex | Kw::Fragment) => function.is_other_stage = true,
+        TokenKind::Keyword(Kw::Extern) => specs.is_extern = true,
+        TokenKind::Keyword(Kw::Typedef) => specs.is_typedef = true,
+        TokenKind::Keyword(Kw::Friend) => function.is_friend = true,
+        TokenKind::Keyword(Kw::Mutable | Kw::Register | Kw::ThreadLocal) => {}
+        TokenKind::Keyword(Kw::Virtual) => {
+            p.error("unsupported-feature", p.span(), "MSL has no virtual functions");
         }
-        self.advance();
-        true
-    }
-
-    fn type_word(&mut self, words: &mut Words) -> bool {
-        use BuiltinType as B;
-        let TokenKind::Keyword(keyword) = self.peek() else { return false };
-        let base = match keyword {
-            Kw::Void => B::Void,
-            Kw::Bool => B::Bool,
-            Kw::Char => B::Char,
-            Kw::Int => B::Int,
-            Kw::Half => B::Half,
-            Kw::Bfloat => B::Bfloat,
-            Kw::Float => B::Float,
-            Kw::Double => B::Double,
-            Kw::Signed => {
-                words.signed = Some(true);
-                self.advance();
-                return true;
+        TokenKind::Ident(name) if matches!(name.as_str(), "mesh" | "object") => {
+            // Stage words only in front of a type: `mesh void f()`.
+            if !matches!(p.peek_at(1), TokenKind::Keyword(Kw::Void)) {
+                return false;
             }
-            Kw::Unsigned => {
-                words.signed = Some(false);
-                self.advance();
-                return true;
-            }
-            Kw::Short => {
-                words.short = true;
-                self.advance();
-                return true;
-            }
-            Kw::Long => {
-                words.long = true;
-                self.advance();
-                return true;
-            }
-            _ => return false,
-        };
-        if words.base.is_some() {
-            return false;
+            function.is_other_stage = true;
         }
-        words.base = Some(base);
-        self.advance();
-        true
+        _ => return false,
     }
+    p.advance();
+    true
+}
 
-    /// Is the current token the type of this declaration, and not already its name?
-    fn at_type_specifier(&self, specs: &Specifiers, declares: bool) -> bool {
-        match self.peek() {
-            TokenKind::Keyword(
-                Kw::Struct
-                | Kw::Class
-                | Kw::Union
-                | Kw::Enum
-                | Kw::Typename
-                | Kw::Decltype
-                | Kw::Typeof
-                | Kw::Auto,
-            ) => true,
-            TokenKind::Punct(Punct::ColonColon) => true,
-            TokenKind::Ident(_) if declares && self.at_qualified_constructor_name() => specs.is_typedef,
-            TokenKind::Ident(name) => match self.classify(name) {
-                NameKind::Value | NameKind::ValueTemplate => self.next_is(1, Punct::ColonColon),
-                // A constructor: the class's own name, followed by its parameters.
-                NameKind::Type | NameKind::TypeTemplate if declares && self.at_constructor_name() => {
-                    specs.is_typedef
-                }
-                _ => true,
-            },
-            _ => false,
+fn type_word(p: &mut Parser<'_>, words: &mut Words) -> bool {
+    use BuiltinType as B;
+    let TokenKind::Keyword(keyword) = p.peek() else { return false };
+    let base = match keyword {
+        Kw::Void => B::Void,
+        Kw::Bool => B::Bool,
+        Kw::Char => B::Char,
+        Kw::Int => B::Int,
+        Kw::Half => B::Half,
+        Kw::Bfloat => B::Bfloat,
+        Kw::Float => B::Float,
+        Kw::Double => B::Double,
+        Kw::Signed => {
+            words.signed = Some(true);
+            p.advance();
+            return true;
+        }
+        Kw::Unsigned => {
+            words.signed = Some(false);
+            p.advance();
+            return true;
+        }
+        Kw::Short => {
+            words.short = true;
+            p.advance();
+            return true;
+        }
+        Kw::Long => {
+            words.long = true;
+            p.advance();
+            return true;
+        }
+        _ => return false,
+    };
+    if words.base.is_some() {
+        return false;
+    }
+    words.base = Some(base);
+    p.advance();
+    true
+}
+
+/// Is the current token the type of this declaration, and not already its name?
+fn at_type_specifier(p: &Parser<'_>, specs: &Specifiers, declares: bool) -> bool {
+    match p.peek() {
+        TokenKind::Keyword(
+            Kw::Struct
+            | Kw::Class
+            | Kw::Union
+            | Kw::Enum
+            | Kw::Typename
+            | Kw::Decltype
+            | Kw::Typeof
+            | Kw::Auto,
+        ) => true,
+        TokenKind::Punct(Punct::ColonColon) => true,
+        TokenKind::Ident(_) if declares && function::at_qualified_constructor_name(p) => specs.is_typedef,
+        TokenKind::Ident(name) => match p.classify(name) {
+            NameKind::Value | NameKind::ValueTemplate => p.next_is(1, Punct::ColonColon),
+            // A constructor: the class's own name, followed by its parameters.
+            NameKind::Type | NameKind::TypeTemplate if declares && function::at_constructor_name(p) => {
+                specs.is_typedef
+            }
+            _ => true,
+        },
+        _ => false,
+    }
+}
+
+fn type_specifier(p: &mut Parser<'_>) -> Option<TypeKind> {
+    match p.peek() {
+        TokenKind::Keyword(Kw::Auto) => {
+            p.advance();
+            Some(TypeKind::Auto)
+        }
+        TokenKind::Keyword(Kw::Decltype)
+            if p.next_is(1, Punct::LParen) && p.peek_at(2) == TokenKind::Keyword(Kw::Auto) =>
+        {
+            for _ in 0..3 {
+                p.advance();
+            }
+            p.expect(Punct::RParen, "to end `decltype(auto)`");
+            Some(TypeKind::DecltypeAuto)
+        }
+        TokenKind::Keyword(Kw::Decltype) => {
+            let expr = Box::new(decltype_operand(p));
+            Some(TypeKind::Decltype(expr))
+        }
+        TokenKind::Keyword(Kw::Typeof) => Some(typeof_operand(p)),
+        TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union) => record::parse(p),
+        TokenKind::Keyword(Kw::Enum) => enumeration::parse(p),
+        TokenKind::Keyword(Kw::Typename) => {
+            p.advance();
+            if p.is_kw(Kw::Decltype) {
+                let expr = Box::new(decltype_operand(p));
+                p.expect(Punct::ColonColon, "after `typename decltype(…)`");
+                return Some(TypeKind::DecltypePath(expr, qualified_name::path(p, Expected::Type)?.path));
+            }
+            Some(TypeKind::Path(qualified_name::path(p, Expected::Type)?.path))
+        }
+        _ => {
+            let parsed = qualified_name::path(p, Expected::Type)?;
+            if parsed.kind == NameKind::Value {
+                return None;
+            }
+            Some(TypeKind::Path(parsed.path))
         }
     }
+}
 
-    fn type_specifier(&mut self) -> Option<TypeKind> {
-        match self.peek() {
-            TokenKind::Keyword(Kw::Auto) => {
-                self.advance();
-                Some(TypeKind::Auto)
-            }
-            TokenKind::Keyword(Kw::Decltype)
-                if self.next_is(1, Punct::LParen) && self.peek_at(2) == TokenKind::Keyword(Kw::Auto) =>
-            {
-                for _ in 0..3 {
-                    self.advance();
-                }
-                self.expect(Punct::RParen, "to end `decltype(auto)`");
-                Some(TypeKind::DecltypeAuto)
-            }
-            TokenKind::Keyword(Kw::Decltype) => {
-                let expr = Box::new(self.decltype_operand());
-                Some(TypeKind::Decltype(expr))
-            }
-            TokenKind::Keyword(Kw::Typeof) => Some(self.typeof_operand()),
-            TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union) => self.record_specifier(),
-            TokenKind::Keyword(Kw::Enum) => self.enum_specifier(),
-            TokenKind::Keyword(Kw::Typename) => {
-                self.advance();
-                if self.is_kw(Kw::Decltype) {
-                    let expr = Box::new(self.decltype_operand());
-                    self.expect(Punct::ColonColon, "after `typename decltype(…)`");
-                    return Some(TypeKind::DecltypePath(expr, self.path(Expected::Type)?.path));
-                }
-                Some(TypeKind::Path(self.path(Expected::Type)?.path))
-            }
-            _ => {
-                let parsed = self.path(Expected::Type)?;
-                if parsed.kind == NameKind::Value {
-                    return None;
-                }
-                Some(TypeKind::Path(parsed.path))
-            }
-        }
-    }
+/// `decltype(e)`
+pub(super) fn decltype_operand(p: &mut Parser<'_>) -> crate::ast::Expr {
+    p.advance();
+    p.expect(Punct::LParen, "after `decltype`");
+    let expr = expr::parenthesised(p);
+    p.expect(Punct::RParen, "to end `decltype`");
+    expr
+}
 
-    /// `decltype(e)`
-    pub(super) fn decltype_operand(&mut self) -> crate::ast::Expr {
-        self.advance();
-        self.expect(Punct::LParen, "after `decltype`");
-        let expr = self.parenthesised_expr();
-        self.expect(Punct::RParen, "to end `decltype`");
-        expr
+/// `__typeof__(e)`, or `__typeof__(T)`, which is `T`.
+fn typeof_operand(p: &mut Parser<'_>) -> TypeKind {
+    p.advance();
+    if let Some(ty) = expr::parenthesised_type(p) {
+        return ty.kind;
     }
+    p.expect(Punct::LParen, "after `__typeof__`");
+    let expr = expr::parenthesised(p);
+    p.expect(Punct::RParen, "to end `__typeof__`");
+    TypeKind::Typeof(Box::new(expr))
+}
 
-    /// `__typeof__(e)`, or `__typeof__(T)`, which is `T`.
-    fn typeof_operand(&mut self) -> TypeKind {
-        self.advance();
-        if let Some(ty) = self.parenthesised_type() {
-            return ty.kind;
-        }
-        self.expect(Punct::LParen, "after `__typeof__`");
-        let expr = self.parenthesised_expr();
-        self.expect(Punct::RParen, "to end `__typeof__`");
-        TypeKind::Typeof(Box::new(expr))
-    }
-
-    /// A type without a name: in casts, template arguments, aliases.
-    pub(super) fn type_id(&mut self) -> Option<Type> {
-        self.nested(
-            |p| {
-                if !p.may_start_type() {
-                    return None;
-                }
-                let specs = p.specifiers(false)?;
-                p.refuse_layout(&specs.attributes, "a type");
-                let base = specs.ty?;
-                p.abstract_declarator(base)
-            },
-            |_| None,
-        )
-    }
+/// A type without a name: in casts, template arguments, aliases.
+pub(super) fn type_id(p: &mut Parser<'_>) -> Option<Type> {
+    p.nested(
+        |p| {
+            if !may_start_type(p) {
+                return None;
+            }
+            let specs = parse(p, false)?;
+            attribute::refuse_layout(p, &specs.attributes, "a type");
+            let base = specs.ty?;
+            declarator::parse_abstract(p, base)
+        },
+        |_| None,
+    )
 }
 
 pub(super) fn is_type_keyword(keyword: Kw) -> bool {

@@ -4,46 +4,44 @@
 //! statement, if that is an expression. Control leaves it only at its end: `return` in it is an error, and
 //! so are a `break` and a `continue` of a loop around it.
 
-use super::Parser;
+use super::{Parser, expr, stmt};
 use crate::ast::{Block, Expr, ExprKind, Lambda, StmtKind};
 use crate::token::Punct;
 use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
-impl Parser<'_> {
-    /// `{ … })` after the parenthesis at `start`.
-    pub(super) fn statement_expr(&mut self, start: Span) -> Expr {
-        let angle = std::mem::replace(&mut self.angle, false);
-        let outer = std::mem::replace(&mut self.in_statement_expr, true);
-        let body = self.nested_expr(|p| Some(p.block()), |_| None);
-        self.in_statement_expr = outer;
-        self.angle = angle;
-        self.expect(Punct::RParen, "to end the statement expression");
-        let Some(mut body) = body else { return self.error_expr() };
-        return_last(&mut body);
-        let lambda = Lambda {
-            id: self.ids.fresh(),
-            initialised: Vec::new(),
-            captures_all: true,
-            by_reference: true,
-            captures: Vec::new(),
-            params: Vec::new(),
-            ret: None,
-            noexcept: crate::ast::Noexcept::Absent,
-            body,
-            fp: self.fp,
-        };
-        let callee = self.node(ExprKind::Lambda(Arc::new(lambda)), start, 0);
-        self.node(ExprKind::Call(Box::new(callee), Vec::new()), start, 1)
-    }
+/// `{ … })` after the parenthesis at `start`.
+pub(super) fn parse(p: &mut Parser<'_>, start: Span) -> Expr {
+    let angle = std::mem::replace(&mut p.angle, false);
+    let outer = std::mem::replace(&mut p.in_statement_expr, true);
+    let body = p.nested_expr(|p| Some(stmt::block(p)), |_| None);
+    p.in_statement_expr = outer;
+    p.angle = angle;
+    p.expect(Punct::RParen, "to end the statement expression");
+    let Some(mut body) = body else { return expr::error(p) };
+    return_last(&mut body);
+    let lambda = Lambda {
+        id: p.ids.fresh(),
+        initialised: Vec::new(),
+        captures_all: true,
+        by_reference: true,
+        captures: Vec::new(),
+        params: Vec::new(),
+        ret: None,
+        noexcept: crate::ast::Noexcept::Absent,
+        body,
+        fp: p.fp,
+    };
+    let callee = expr::node(p, ExprKind::Lambda(Arc::new(lambda)), start, 0);
+    expr::node(p, ExprKind::Call(Box::new(callee), Vec::new()), start, 1)
+}
 
-    /// Parses a function's body, which is in no statement expression even where the function is.
-    pub(super) fn own_body(&mut self, body: impl FnOnce(&mut Self) -> Block) -> Block {
-        let outer = std::mem::replace(&mut self.in_statement_expr, false);
-        let block = body(self);
-        self.in_statement_expr = outer;
-        block
-    }
+/// Parses a function's body, which is in no statement expression even where the function is.
+pub(super) fn own_body(p: &mut Parser<'_>, body: impl FnOnce(&mut Parser<'_>) -> Block) -> Block {
+    let outer = std::mem::replace(&mut p.in_statement_expr, false);
+    let block = body(p);
+    p.in_statement_expr = outer;
+    block
 }
 
 /// Makes the last statement's value the result.

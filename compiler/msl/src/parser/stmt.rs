@@ -1,326 +1,324 @@
 //! Statements, save loops (`loops`). What may be a declaration or an expression `ambiguity` tells.
 
-use super::Parser;
 use super::declarator::Place;
+use super::{Parser, ambiguity, attribute, decl, declarator, expr, init_list, loops, specifier, variable};
 use crate::ast::{Block, Expr, ExprKind, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable};
 use crate::token::{Kw, Pragma, Punct, TokenKind};
 
-impl Parser<'_> {
-    /// `{ … }` in a scope of its own.
-    pub(super) fn block(&mut self) -> Block {
-        let entered = self.enter();
-        let block = self.block_in_scope();
-        self.leave(entered);
-        block
-    }
+/// `{ … }` in a scope of its own.
+pub(super) fn block(p: &mut Parser<'_>) -> Block {
+    let entered = p.enter();
+    let block = block_in_scope(p);
+    p.leave(entered);
+    block
+}
 
-    /// `{ … }` in the current scope (a function's body sees its parameters).
-    pub(super) fn block_in_scope(&mut self) -> Block {
-        let start = self.span();
-        let mut stmts = Vec::new();
-        let outer = self.fp;
-        if self.expect(Punct::LBrace, "to begin the block") {
-            self.leading_pragmas(&mut stmts);
-            while !self.is(Punct::RBrace) && !self.at_end() {
-                let before = self.at;
-                self.statement_into(&mut stmts);
-                if self.at == before && !self.split_greater {
-                    self.advance();
-                }
-            }
-            if !self.eat(Punct::RBrace) {
-                let diagnostic = anymetal_diagnostics::Diagnostic::error(
-                    "unclosed-brace",
-                    self.span(),
-                    "expected `}` to end the block",
-                )
-                .with_secondary(start, "the block begins here");
-                self.report(diagnostic);
+/// `{ … }` in the current scope (a function's body sees its parameters).
+pub(super) fn block_in_scope(p: &mut Parser<'_>) -> Block {
+    let start = p.span();
+    let mut stmts = Vec::new();
+    let outer = p.fp;
+    if p.expect(Punct::LBrace, "to begin the block") {
+        leading_pragmas(p, &mut stmts);
+        while !p.is(Punct::RBrace) && !p.at_end() {
+            let before = p.at;
+            parse_into(p, &mut stmts);
+            if p.at == before && !p.split_greater {
+                p.advance();
             }
         }
-        self.fp = outer;
-        Block { stmts, span: self.since(start) }
-    }
-
-    /// The floating-point pragmas at the start of a block.
-    fn leading_pragmas(&mut self, stmts: &mut Vec<Stmt>) {
-        let start = self.span();
-        let outer = self.fp;
-        while let TokenKind::Pragma(pragma) = self.peek()
-            && self.fp.follow(pragma)
-        {
-            self.advance();
-        }
-        if self.fp != outer {
-            stmts.push(Stmt { kind: StmtKind::Fp(self.fp), span: self.since(start) });
+        if !p.eat(Punct::RBrace) {
+            let diagnostic = anymetal_diagnostics::Diagnostic::error(
+                "unclosed-brace",
+                p.span(),
+                "expected `}` to end the block",
+            )
+            .with_secondary(start, "the block begins here");
+            p.report(diagnostic);
         }
     }
+    p.fp = outer;
+    Block { stmts, span: p.since(start) }
+}
 
-    /// Parses one statement; a declaration may give several.
-    fn statement_into(&mut self, stmts: &mut Vec<Stmt>) {
-        let start = self.span();
-        self.statement_attributes();
-        match self.peek() {
-            TokenKind::Keyword(Kw::Case) => {
-                let label = self.case_label();
-                stmts.push(Stmt { kind: StmtKind::Label(label), span: self.since(start) });
+/// The floating-point pragmas at the start of a block.
+fn leading_pragmas(p: &mut Parser<'_>, stmts: &mut Vec<Stmt>) {
+    let start = p.span();
+    let outer = p.fp;
+    while let TokenKind::Pragma(pragma) = p.peek()
+        && p.fp.follow(pragma)
+    {
+        p.advance();
+    }
+    if p.fp != outer {
+        stmts.push(Stmt { kind: StmtKind::Fp(p.fp), span: p.since(start) });
+    }
+}
+
+/// Parses one statement; a declaration may give several.
+fn parse_into(p: &mut Parser<'_>, stmts: &mut Vec<Stmt>) {
+    let start = p.span();
+    attributes(p);
+    match p.peek() {
+        TokenKind::Keyword(Kw::Case) => {
+            let label = case_label(p);
+            stmts.push(Stmt { kind: StmtKind::Label(label), span: p.since(start) });
+        }
+        TokenKind::Keyword(Kw::Default) if p.next_is(1, Punct::Colon) => {
+            p.advance();
+            p.advance();
+            let kind = StmtKind::Label(SwitchLabel::Default);
+            stmts.push(Stmt { kind, span: p.since(start) });
+        }
+        _ => {
+            let stmt = parse(p);
+            stmts.push(stmt);
+        }
+    }
+}
+
+/// Takes the attributes of a statement (`[[likely]]`, `[[function_groups("…")]]`); those of a declaration
+/// stay.
+fn attributes(p: &mut Parser<'_>) {
+    if attribute::at(p) {
+        p.attempt(|p| {
+            attribute::attributes(p, &mut Default::default());
+            (at_statement_word(p) || at_expression_statement(p)).then_some(())
+        });
+    }
+}
+
+fn at_expression_statement(p: &mut Parser<'_>) -> bool {
+    // Declarations of classes, which begin with keywords, may lack a declarator.
+    let is_word = matches!(p.peek(), TokenKind::Keyword(word) if word != Kw::This);
+    !is_word && !ambiguity::may_start_declaration(p)
+}
+
+fn at_statement_word(p: &Parser<'_>) -> bool {
+    matches!(
+        p.peek(),
+        TokenKind::Punct(Punct::LBrace | Punct::Semi)
+            | TokenKind::Keyword(
+                Kw::If
+                    | Kw::For
+                    | Kw::While
+                    | Kw::Do
+                    | Kw::Switch
+                    | Kw::Case
+                    | Kw::Default
+                    | Kw::Return
+                    | Kw::Break
+                    | Kw::Continue
+            )
+    )
+}
+
+/// Parses one statement.
+pub(super) fn parse(p: &mut Parser<'_>) -> Stmt {
+    let start = p.span();
+    attributes(p);
+    let kind = p.nested(kind, |_| StmtKind::Empty);
+    Stmt { kind, span: p.since(start) }
+}
+
+fn kind(p: &mut Parser<'_>) -> StmtKind {
+    let hint = loops::loop_hint(p).map(Box::new);
+    match p.peek() {
+        TokenKind::Punct(Punct::LBrace) => StmtKind::Block(block(p)),
+        TokenKind::Punct(Punct::Semi) => {
+            p.advance();
+            StmtKind::Empty
+        }
+        TokenKind::Pragma(pragma) => {
+            if matches!(pragma, Pragma::MathMode(_) | Pragma::Contract(_)) {
+                let message = "a floating-point pragma must be at file scope or at the start of a block";
+                p.error("misplaced-pragma", p.span(), message);
             }
-            TokenKind::Keyword(Kw::Default) if self.next_is(1, Punct::Colon) => {
-                self.advance();
-                self.advance();
-                let kind = StmtKind::Label(SwitchLabel::Default);
-                stmts.push(Stmt { kind, span: self.since(start) });
-            }
-            _ => {
-                let stmt = self.statement();
-                stmts.push(stmt);
-            }
+            p.advance();
+            StmtKind::Empty
+        }
+        TokenKind::Keyword(keyword) => keyword_statement(p, keyword, hint),
+        _ => simple_statement(p),
+    }
+}
+
+fn keyword_statement(p: &mut Parser<'_>, keyword: Kw, hint: Option<Box<LoopHint>>) -> StmtKind {
+    let span = p.span();
+    match keyword {
+        Kw::If => if_statement(p),
+        Kw::Switch => switch_statement(p),
+        Kw::For => loops::for_statement(p, hint),
+        Kw::While => loops::while_statement(p, hint),
+        Kw::Do => loops::do_statement(p, hint),
+        Kw::Break => word_statement(p, StmtKind::Break),
+        Kw::Continue => word_statement(p, StmtKind::Continue),
+        Kw::Return => return_statement(p),
+        Kw::Case | Kw::Default => {
+            p.error("misplaced-label", span, "a case label must stand directly in a switch's block");
+            p.skip_statement();
+            StmtKind::Empty
+        }
+        Kw::Goto | Kw::Try | Kw::Asm | Kw::Throw => {
+            p.error("unsupported-feature", span, format!("MSL has no `{}`", keyword.as_str()));
+            p.skip_statement();
+            StmtKind::Empty
+        }
+        _ => simple_statement(p),
+    }
+}
+
+fn return_statement(p: &mut Parser<'_>) -> StmtKind {
+    if p.in_statement_expr {
+        let message = "`return` inside of a statement expression is not supported";
+        p.error("unsupported-feature", p.span(), message);
+    }
+    p.advance();
+    let value = match p.peek() {
+        TokenKind::Punct(Punct::Semi) => None,
+        TokenKind::Punct(Punct::LBrace) => Some(init_list::parse(p)),
+        _ => Some(expr::parse(p)),
+    };
+    p.end_at_semicolon("this");
+    StmtKind::Return(value)
+}
+
+/// `case value:` or GNU's `case first ... last:`.
+fn case_label(p: &mut Parser<'_>) -> SwitchLabel {
+    p.advance();
+    let first = expr::conditional(p);
+    let last = p.eat(Punct::Ellipsis).then(|| expr::conditional(p));
+    p.expect(Punct::Colon, "after the case's value");
+    match last {
+        Some(last) => SwitchLabel::Range(first, last),
+        None => SwitchLabel::Case(first),
+    }
+}
+
+fn word_statement(p: &mut Parser<'_>, kind: StmtKind) -> StmtKind {
+    p.advance();
+    p.end_at_semicolon("this");
+    kind
+}
+
+/// A declaration or an expression.
+fn simple_statement(p: &mut Parser<'_>) -> StmtKind {
+    if let Some(kind) = declaration_statement(p) {
+        return kind;
+    }
+    let expr = expr::parse(p);
+    if matches!(expr.kind, ExprKind::Error) {
+        p.skip_statement();
+    } else {
+        p.end_at_semicolon("this");
+    }
+    StmtKind::Expr(expr)
+}
+
+fn declaration_statement(p: &mut Parser<'_>) -> Option<StmtKind> {
+    match p.peek() {
+        TokenKind::Keyword(Kw::Using | Kw::Typedef | Kw::StaticAssert | Kw::Namespace | Kw::Template) => {
+            let items = decl::item(p);
+            return Some(items_statement(items));
+        }
+        TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union | Kw::Enum) => {
+            return Some(items_statement(decl::item_at(p, Place::Block)));
+        }
+        _ => {}
+    }
+    if declares_nothing(p) {
+        return Some(items_statement(Vec::new()));
+    }
+    if !ambiguity::may_start_declaration(p) {
+        return None;
+    }
+    Some(items_statement(decl::item_at(p, Place::Block)))
+}
+
+/// Passes a type without declarators (`int;`), which compilers accept although C++ has no such statement.
+fn declares_nothing(p: &mut Parser<'_>) -> bool {
+    let passed = |p: &mut Parser<'_>| {
+        specifier::parse(p, false)?.ty?;
+        p.eat(Punct::Semi).then_some(())
+    };
+    matches!(p.peek(), TokenKind::Keyword(_)) && p.attempt(passed).is_some()
+}
+
+pub(super) fn condition(p: &mut Parser<'_>) -> (Expr, Option<Box<Variable>>) {
+    if ambiguity::may_start_declaration(p) {
+        let declared = p.attempt(|p| {
+            let specs = specifier::parse(p, true)?;
+            let base = specs.ty?;
+            let declarator = declarator::parse(p, base, Place::Block, true)?;
+            let name = declarator.name.as_ref()?.simple()?;
+            (p.is(Punct::Assign) || p.is(Punct::LBrace)).then_some(())?;
+            let variable = variable::rest(p, declarator, &specs.function, specs.attributes.list, false);
+            Some((name, variable))
+        });
+        if let Some((name, variable)) = declared {
+            let span = variable.span;
+            let segment = crate::ast::PathSegment { name, operator: None, args: None, span };
+            let path = crate::ast::Path { global: false, segments: vec![segment], span };
+            return (Expr { kind: ExprKind::Path(path), span }, Some(Box::new(variable)));
         }
     }
+    (expr::parenthesised(p), None)
+}
 
-    /// Takes the attributes of a statement (`[[likely]]`, `[[function_groups("…")]]`); those of a declaration
-    /// stay.
-    fn statement_attributes(&mut self) {
-        if self.at_attribute() {
-            self.attempt(|p| {
-                p.attributes(&mut Default::default());
-                (p.at_statement_word() || p.at_expression_statement()).then_some(())
-            });
-        }
-    }
+fn if_statement(p: &mut Parser<'_>) -> StmtKind {
+    p.advance();
+    let is_constexpr = p.eat_kw(Kw::Constexpr);
+    p.expect(Punct::LParen, "after `if`");
+    let entered = p.enter();
+    let init = condition_init(p);
+    let (cond, declared) = condition(p);
+    p.expect(Punct::RParen, "to end the condition");
+    let then = Box::new(parse(p));
+    let otherwise = if p.eat_kw(Kw::Else) { Some(Box::new(parse(p))) } else { None };
+    p.leave(entered);
+    StmtKind::If { is_constexpr, init, cond, declared, then, otherwise }
+}
 
-    fn at_expression_statement(&mut self) -> bool {
-        // Declarations of classes, which begin with keywords, may lack a declarator.
-        let is_word = matches!(self.peek(), TokenKind::Keyword(word) if word != Kw::This);
-        !is_word && !self.may_start_declaration()
-    }
-
-    fn at_statement_word(&self) -> bool {
-        matches!(
-            self.peek(),
-            TokenKind::Punct(Punct::LBrace | Punct::Semi)
-                | TokenKind::Keyword(
-                    Kw::If
-                        | Kw::For
-                        | Kw::While
-                        | Kw::Do
-                        | Kw::Switch
-                        | Kw::Case
-                        | Kw::Default
-                        | Kw::Return
-                        | Kw::Break
-                        | Kw::Continue
-                )
-        )
-    }
-
-    /// Parses one statement.
-    pub(super) fn statement(&mut self) -> Stmt {
-        let start = self.span();
-        self.statement_attributes();
-        let kind = self.nested(Self::statement_kind, |_| StmtKind::Empty);
-        Stmt { kind, span: self.since(start) }
-    }
-
-    fn statement_kind(&mut self) -> StmtKind {
-        let hint = self.loop_hint().map(Box::new);
-        match self.peek() {
-            TokenKind::Punct(Punct::LBrace) => StmtKind::Block(self.block()),
-            TokenKind::Punct(Punct::Semi) => {
-                self.advance();
-                StmtKind::Empty
-            }
-            TokenKind::Pragma(pragma) => {
-                if matches!(pragma, Pragma::MathMode(_) | Pragma::Contract(_)) {
-                    let message = "a floating-point pragma must be at file scope or at the start of a block";
-                    self.error("misplaced-pragma", self.span(), message);
-                }
-                self.advance();
-                StmtKind::Empty
-            }
-            TokenKind::Keyword(keyword) => self.keyword_statement(keyword, hint),
-            _ => self.simple_statement(),
-        }
-    }
-
-    fn keyword_statement(&mut self, keyword: Kw, hint: Option<Box<LoopHint>>) -> StmtKind {
-        let span = self.span();
-        match keyword {
-            Kw::If => self.if_statement(),
-            Kw::Switch => self.switch_statement(),
-            Kw::For => self.for_statement(hint),
-            Kw::While => self.while_statement(hint),
-            Kw::Do => self.do_statement(hint),
-            Kw::Break => self.word_statement(StmtKind::Break),
-            Kw::Continue => self.word_statement(StmtKind::Continue),
-            Kw::Return => self.return_statement(),
-            Kw::Case | Kw::Default => {
-                self.error("misplaced-label", span, "a case label must stand directly in a switch's block");
-                self.skip_statement();
-                StmtKind::Empty
-            }
-            Kw::Goto | Kw::Try | Kw::Asm | Kw::Throw => {
-                self.error("unsupported-feature", span, format!("MSL has no `{}`", keyword.as_str()));
-                self.skip_statement();
-                StmtKind::Empty
-            }
-            _ => self.simple_statement(),
-        }
-    }
-
-    fn return_statement(&mut self) -> StmtKind {
-        if self.in_statement_expr {
-            let message = "`return` inside of a statement expression is not supported";
-            self.error("unsupported-feature", self.span(), message);
-        }
-        self.advance();
-        let value = match self.peek() {
-            TokenKind::Punct(Punct::Semi) => None,
-            TokenKind::Punct(Punct::LBrace) => Some(self.init_list()),
-            _ => Some(self.expr()),
-        };
-        self.end_at_semicolon("this");
-        StmtKind::Return(value)
-    }
-
-    /// `case value:` or GNU's `case first ... last:`.
-    fn case_label(&mut self) -> SwitchLabel {
-        self.advance();
-        let first = self.conditional_expr();
-        let last = self.eat(Punct::Ellipsis).then(|| self.conditional_expr());
-        self.expect(Punct::Colon, "after the case's value");
-        match last {
-            Some(last) => SwitchLabel::Range(first, last),
-            None => SwitchLabel::Case(first),
-        }
-    }
-
-    fn word_statement(&mut self, kind: StmtKind) -> StmtKind {
-        self.advance();
-        self.end_at_semicolon("this");
-        kind
-    }
-
-    /// A declaration or an expression.
-    fn simple_statement(&mut self) -> StmtKind {
-        if let Some(kind) = self.declaration_statement() {
-            return kind;
-        }
-        let expr = self.expr();
-        if matches!(expr.kind, ExprKind::Error) {
-            self.skip_statement();
-        } else {
-            self.end_at_semicolon("this");
-        }
-        StmtKind::Expr(expr)
-    }
-
-    fn declaration_statement(&mut self) -> Option<StmtKind> {
-        match self.peek() {
-            TokenKind::Keyword(Kw::Using | Kw::Typedef | Kw::StaticAssert | Kw::Namespace | Kw::Template) => {
-                let items = self.item();
-                return Some(items_statement(items));
-            }
-            TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union | Kw::Enum) => {
-                return Some(items_statement(self.item_at(Place::Block)));
-            }
+/// `init;` of `if (init; cond)` and `switch (init; selector)`.
+fn condition_init(p: &mut Parser<'_>) -> Option<Box<Stmt>> {
+    let mut ahead = 0;
+    let mut open = 0u32;
+    loop {
+        match p.peek_at(ahead) {
+            TokenKind::Punct(Punct::LParen) => open += 1,
+            TokenKind::Punct(Punct::RParen) if open == 0 => return None,
+            TokenKind::Punct(Punct::RParen) => open -= 1,
+            TokenKind::Punct(Punct::Semi) if open == 0 => break,
+            TokenKind::Punct(Punct::LBrace | Punct::LBracket) => open += 1,
+            TokenKind::Punct(Punct::RBrace | Punct::RBracket) if open > 0 => open -= 1,
+            TokenKind::Eof | TokenKind::Punct(Punct::RBrace) => return None,
             _ => {}
         }
-        if self.declares_nothing() {
-            return Some(items_statement(Vec::new()));
-        }
-        if !self.may_start_declaration() {
-            return None;
-        }
-        Some(items_statement(self.item_at(Place::Block)))
+        ahead += 1;
     }
+    Some(Box::new(parse(p)))
+}
 
-    /// Passes a type without declarators (`int;`), which compilers accept although C++ has no such statement.
-    fn declares_nothing(&mut self) -> bool {
-        let passed = |p: &mut Self| {
-            p.specifiers(false)?.ty?;
-            p.eat(Punct::Semi).then_some(())
-        };
-        matches!(self.peek(), TokenKind::Keyword(_)) && self.attempt(passed).is_some()
-    }
+fn switch_statement(p: &mut Parser<'_>) -> StmtKind {
+    p.advance();
+    p.expect(Punct::LParen, "after `switch`");
+    let entered = p.enter();
+    let init = condition_init(p);
+    let (selector, declared) = condition(p);
+    p.expect(Punct::RParen, "to end the selector");
+    let body = if p.is(Punct::LBrace) { parse(p) } else { labelled_statement(p) };
+    p.leave(entered);
+    StmtKind::Switch { init, declared, selector, body: Box::new(body) }
+}
 
-    pub(super) fn condition(&mut self) -> (Expr, Option<Box<Variable>>) {
-        if self.may_start_declaration() {
-            let declared = self.attempt(|p| {
-                let specs = p.specifiers(true)?;
-                let base = specs.ty?;
-                let declarator = p.declarator(base, Place::Block, true)?;
-                let name = declarator.name.as_ref()?.simple()?;
-                (p.is(Punct::Assign) || p.is(Punct::LBrace)).then_some(())?;
-                let variable = p.variable_rest(declarator, &specs.function, specs.attributes.list, false);
-                Some((name, variable))
-            });
-            if let Some((name, variable)) = declared {
-                let span = variable.span;
-                let segment = crate::ast::PathSegment { name, operator: None, args: None, span };
-                let path = crate::ast::Path { global: false, segments: vec![segment], span };
-                return (Expr { kind: ExprKind::Path(path), span }, Some(Box::new(variable)));
-            }
-        }
-        (self.parenthesised_expr(), None)
+/// One statement with its labels, as a block: the body of a switch without braces.
+fn labelled_statement(p: &mut Parser<'_>) -> Stmt {
+    let start = p.span();
+    let mut stmts: Vec<Stmt> = Vec::new();
+    while !p.at_end() && stmts.last().is_none_or(|last| matches!(last.kind, StmtKind::Label(_))) {
+        parse_into(p, &mut stmts);
     }
-
-    fn if_statement(&mut self) -> StmtKind {
-        self.advance();
-        let is_constexpr = self.eat_kw(Kw::Constexpr);
-        self.expect(Punct::LParen, "after `if`");
-        let entered = self.enter();
-        let init = self.condition_init();
-        let (cond, declared) = self.condition();
-        self.expect(Punct::RParen, "to end the condition");
-        let then = Box::new(self.statement());
-        let otherwise = if self.eat_kw(Kw::Else) { Some(Box::new(self.statement())) } else { None };
-        self.leave(entered);
-        StmtKind::If { is_constexpr, init, cond, declared, then, otherwise }
-    }
-
-    /// `init;` of `if (init; cond)` and `switch (init; selector)`.
-    fn condition_init(&mut self) -> Option<Box<Stmt>> {
-        let mut ahead = 0;
-        let mut open = 0u32;
-        loop {
-            match self.peek_at(ahead) {
-                TokenKind::Punct(Punct::LParen) => open += 1,
-                TokenKind::Punct(Punct::RParen) if open == 0 => return None,
-                TokenKind::Punct(Punct::RParen) => open -= 1,
-                TokenKind::Punct(Punct::Semi) if open == 0 => break,
-                TokenKind::Punct(Punct::LBrace | Punct::LBracket) => open += 1,
-                TokenKind::Punct(Punct::RBrace | Punct::RBracket) if open > 0 => open -= 1,
-                TokenKind::Eof | TokenKind::Punct(Punct::RBrace) => return None,
-                _ => {}
-            }
-            ahead += 1;
-        }
-        Some(Box::new(self.statement()))
-    }
-
-    fn switch_statement(&mut self) -> StmtKind {
-        self.advance();
-        self.expect(Punct::LParen, "after `switch`");
-        let entered = self.enter();
-        let init = self.condition_init();
-        let (selector, declared) = self.condition();
-        self.expect(Punct::RParen, "to end the selector");
-        let body = if self.is(Punct::LBrace) { self.statement() } else { self.labelled_statement() };
-        self.leave(entered);
-        StmtKind::Switch { init, declared, selector, body: Box::new(body) }
-    }
-
-    /// One statement with its labels, as a block: the body of a switch without braces.
-    fn labelled_statement(&mut self) -> Stmt {
-        let start = self.span();
-        let mut stmts: Vec<Stmt> = Vec::new();
-        while !self.at_end() && stmts.last().is_none_or(|last| matches!(last.kind, StmtKind::Label(_))) {
-            self.statement_into(&mut stmts);
-        }
-        let span = self.since(start);
-        Stmt { kind: StmtKind::Block(Block { stmts, span }), span }
-    }
+    let span = p.since(start);
+    Stmt { kind: StmtKind::Block(Block { stmts, span }), span }
 }
 
 /// The items of one declaration as one statement.

@@ -2,53 +2,48 @@
 
 use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
+use super::{emit, expand, include};
 use crate::lexer::{Lines, Scanner, decode_string};
 use crate::token::{ContractMode, MathMode, Name, Pragma, Punct, UnrollHint};
 use anymetal_diagnostics::{Diagnostic, Span};
 
-impl Preprocessor<'_> {
-    pub(super) fn pragma_directive(&mut self, directive: PpToken) {
-        let tokens = self.rest_of_line();
-        if tokens.first().is_some_and(|token| token.kind == PpKind::Ident && token.name == "once") {
-            self.mark_once();
-            return;
-        }
-        let made = self.interpret(&tokens, directive.span);
-        self.pending.extend(made);
+pub(super) fn directive(pp: &mut Preprocessor<'_>, directive: PpToken) {
+    let tokens = pp.rest_of_line();
+    if tokens.first().is_some_and(|token| token.kind == PpKind::Ident && token.name == "once") {
+        include::mark_once(pp);
+        return;
     }
+    let made = interpret(pp, &tokens, directive.span);
+    pp.pending.extend(made);
+}
 
-    /// `_Pragma("..")`, whose name was read from the expanded text.
-    pub(super) fn pragma_operator(&mut self, name: PpToken) {
-        let open = self.next_expanded();
-        let text = if open.is_punct(Punct::LParen) { self.next_expanded() } else { open };
-        let close = if text.kind == PpKind::Str { self.next_expanded() } else { text };
-        if !close.is_punct(Punct::RParen) || text.kind != PpKind::Str {
-            self.report(|| {
-                Diagnostic::error(
-                    "invalid-pragma",
-                    name.span,
-                    "`_Pragma` needs a string literal in parentheses",
-                )
-            });
-            return;
-        }
-        let tokens = tokens_of(&decode_string(text.name.as_str()).value, text.span);
-        let made = self.interpret(&tokens, name.span);
-        for token in self.expand_list(&made) {
-            self.emit(token);
-        }
+/// `_Pragma("..")`, whose name was read from the expanded text.
+pub(super) fn operator(pp: &mut Preprocessor<'_>, name: PpToken) {
+    let open = expand::next_expanded(pp);
+    let text = if open.is_punct(Punct::LParen) { expand::next_expanded(pp) } else { open };
+    let close = if text.kind == PpKind::Str { expand::next_expanded(pp) } else { text };
+    if !close.is_punct(Punct::RParen) || text.kind != PpKind::Str {
+        pp.report(|| {
+            Diagnostic::error("invalid-pragma", name.span, "`_Pragma` needs a string literal in parentheses")
+        });
+        return;
     }
+    let tokens = tokens_of(&decode_string(text.name.as_str()).value, text.span);
+    let made = interpret(pp, &tokens, name.span);
+    for token in expand::expand_list(pp, &made) {
+        emit::token(pp, token);
+    }
+}
 
-    /// The tokens that stand for a pragma in the token stream; none for those without a meaning here. Reports
-    /// floating-point pragmas in unknown forms, which are ignored.
-    fn interpret(&mut self, tokens: &[PpToken], span: Span) -> Vec<PpToken> {
-        let mut made = Made { tokens: Vec::new(), ignored: Vec::new(), span };
-        made.interpret(tokens);
-        for (span, message) in made.ignored {
-            self.report(|| Diagnostic::warning("unknown-pragma", span, message));
-        }
-        made.tokens
+/// The tokens that stand for a pragma in the token stream; none for those without a meaning here. Reports
+/// floating-point pragmas in unknown forms, which are ignored.
+fn interpret(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) -> Vec<PpToken> {
+    let mut made = Made { tokens: Vec::new(), ignored: Vec::new(), span };
+    made.interpret(tokens);
+    for (span, message) in made.ignored {
+        pp.report(|| Diagnostic::warning("unknown-pragma", span, message));
     }
+    made.tokens
 }
 
 /// The tokens of a text that stands in a string literal; all of them are placed there.

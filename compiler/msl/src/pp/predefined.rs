@@ -93,33 +93,31 @@ const FIXED: &[(&str, &str)] = &[
     ("__cpp_variadic_templates", "200704L"),
 ];
 
-impl Preprocessor<'_> {
-    /// Defines the macros of the options, before the main file is read.
-    pub(super) fn define_predefined(&mut self) {
-        let options = self.options;
-        if !self.macros.claim_predefined(options.metal_version, options.math_mode) {
-            self.define_builtins();
-            let file = self.map.add_file("<predefined>", predefined_text(options));
-            self.run_definitions(file);
-        }
-        if !options.definitions.is_empty() {
-            let file = self.map.add_file("<command line>", command_line_text(&options.definitions));
-            self.run_definitions(file);
-        }
-        // From here on a redefinition is one of the user's own: settle what was defined so far.
-        self.macros = std::mem::take(&mut self.macros).freeze();
+/// Defines the macros of the options, before the main file is read.
+pub(super) fn define(pp: &mut Preprocessor<'_>) {
+    let options = pp.options;
+    if !pp.macros.claim_predefined(options.metal_version, options.math_mode) {
+        define_builtins(pp);
+        let file = pp.map.add_file("<predefined>", predefined_text(options));
+        pp.run_definitions(file);
     }
+    if !options.definitions.is_empty() {
+        let file = pp.map.add_file("<command line>", command_line_text(&options.definitions));
+        pp.run_definitions(file);
+    }
+    // From here on a redefinition is one of the user's own: settle what was defined so far.
+    pp.macros = std::mem::take(&mut pp.macros).freeze();
+}
 
-    fn define_builtins(&mut self) {
-        for &(name, builtin) in BUILTINS {
-            self.macros.define(Macro {
-                name: Name::new(name),
-                shared_name: Arc::from(name),
-                kind: MacroKind::Builtin(builtin),
-                body: Vec::new(),
-                definition: Span::NONE,
-            });
-        }
+fn define_builtins(pp: &mut Preprocessor<'_>) {
+    for &(name, builtin) in BUILTINS {
+        pp.macros.define(Macro {
+            name: Name::new(name),
+            shared_name: Arc::from(name),
+            kind: MacroKind::Builtin(builtin),
+            body: Vec::new(),
+            definition: Span::NONE,
+        });
     }
 }
 

@@ -2,17 +2,17 @@
 //!
 //! Tokens are pulled. [`Preprocessor::pull`] takes them from the innermost macro expansion that has
 //! any left, then from those set aside by a lookahead, then from the current file, where directives
-//! are obeyed on the way. Invariants: `contexts` below `floor` are out of reach while a list of tokens
-//! is expanded in isolation; a macro is in `disabled` exactly while one of its contexts is on the
-//! stack; the end of a file is reported again and again until [`Preprocessor::run`] leaves the file.
+//! are obeyed on the way. Invariant: the end of a file is reported again and again until
+//! [`super::preprocess`] leaves the file.
 
 use super::emit::Emitter;
+use super::expansions::Expansions;
 use super::macro_table::MacroTable;
 use super::pp_token::{PpKind, PpToken};
 use super::resolved::Includes;
-use super::{IncludeLoader, Options, Output};
+use super::{IncludeLoader, Options, directive};
 use crate::lexer::{Lines, Problem, RawToken, Scanner};
-use crate::token::{Name, Punct, Token, TokenKind};
+use crate::token::{Name, Punct};
 use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -29,11 +29,7 @@ pub(super) struct Preprocessor<'a> {
     pub(super) frames: Vec<Frame>,
     /// Tokens that come before the rest of the current file.
     pub(super) pending: VecDeque<PpToken>,
-    pub(super) contexts: Vec<Context>,
-    pub(super) floor: usize,
-    /// Whether a list is being expanded in isolation, and how deeply nested.
-    pub(super) isolation: usize,
-    pub(super) disabled: FxHashSet<Name>,
+    pub(super) expansions: Expansions,
     /// Whether the tokens of an `#if` are being expanded.
     pub(super) in_condition: bool,
     pub(super) spent: Spent,
@@ -66,14 +62,6 @@ pub(super) struct Conditional {
     /// Whether one of its groups was taken.
     pub(super) taken: bool,
     pub(super) seen_else: bool,
-}
-
-/// A macro's expansion being rescanned.
-pub(super) struct Context {
-    pub(super) tokens: Vec<PpToken>,
-    pub(super) position: usize,
-    /// The macro to enable again at the end.
-    pub(super) name: Option<Name>,
 }
 
 /// What was used of each bound.
@@ -126,10 +114,7 @@ impl<'a> Preprocessor<'a> {
             macros,
             frames: Vec::new(),
             pending: VecDeque::new(),
-            contexts: Vec::new(),
-            floor: 0,
-            isolation: 0,
-            disabled: FxHashSet::default(),
+            expansions: Expansions::default(),
             in_condition: false,
             spent: Spent::default(),
             stopped: false,
@@ -140,25 +125,6 @@ impl<'a> Preprocessor<'a> {
             includes: Includes::default(),
             reported: 0,
         }
-    }
-
-    /// Preprocesses the file and everything it includes.
-    pub(super) fn run(mut self, main: FileId) -> Output {
-        self.define_predefined();
-        self.enter_file(main, Span::new(main, 0, 0));
-        while !self.frames.is_empty() {
-            let token = self.next_expanded();
-            match token.kind {
-                PpKind::End => self.leave_file(),
-                PpKind::Ident if token.name == self.known.pragma => self.pragma_operator(token),
-                _ => self.emit(token),
-            }
-        }
-        self.flush_string();
-        let end = self.map.file(main).map_or(0, |file| file.text.len() as u32);
-        let mut tokens = self.emitter.into_tokens();
-        tokens.push(Token { kind: TokenKind::Eof, span: Span::new(main, end, end) });
-        Output { tokens, macros: self.macros.freeze(), includes: self.includes, complete: !self.stopped }
     }
 
     /// Obeys the directives of a file of definitions and drops its other tokens.
@@ -183,7 +149,7 @@ impl<'a> Preprocessor<'a> {
         self.frames.push(Frame { id, file, position: 0, conditionals, line_shift: 0, shown_name: None });
     }
 
-    fn leave_file(&mut self) {
+    pub(super) fn leave_file(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
         if self.stopped {
             return;
@@ -202,29 +168,20 @@ impl<'a> Preprocessor<'a> {
 
     /// The next token, before macro expansion.
     pub(super) fn pull(&mut self) -> PpToken {
-        while !self.stopped && self.contexts.len() > self.floor {
-            let Some(context) = self.contexts.last_mut() else { break };
-            if let Some(&token) = context.tokens.get(context.position) {
-                context.position += 1;
-                return token;
-            }
-            if let Some(context) = self.contexts.pop()
-                && let Some(name) = context.name
-            {
-                self.disabled.remove(&name);
-            }
+        if !self.stopped
+            && let Some(token) = self.expansions.next()
+        {
+            return token;
         }
-        if self.isolation > 0 { self.end_token() } else { self.source_token() }
+        if self.expansions.isolation() > 0 { self.end_token() } else { self.source_token() }
     }
 
     /// Whether the next token is a parenthesis that makes a call of a function-like macro's name.
     pub(super) fn peek_is_open_paren(&mut self) -> bool {
-        for context in self.contexts[self.floor..].iter().rev() {
-            if let Some(token) = context.tokens.get(context.position) {
-                return token.is_punct(Punct::LParen);
-            }
+        if let Some(token) = self.expansions.peek() {
+            return token.is_punct(Punct::LParen);
         }
-        if self.isolation > 0 {
+        if self.expansions.isolation() > 0 {
             return false;
         }
         let token = self.source_token();
@@ -245,7 +202,7 @@ impl<'a> Preprocessor<'a> {
             }
             let token = self.lex(Lines::Cross);
             if token.is_punct(Punct::Hash) && token.line_start {
-                self.directive(token);
+                directive::obey(self, token);
             } else {
                 return token;
             }

@@ -8,7 +8,7 @@ mod pragmas;
 mod resolved;
 
 use super::*;
-use crate::token::{Pragma, TokenKind};
+use crate::token::{MathMode, Pragma, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Severity};
 
 /// A finished run.

@@ -8,10 +8,19 @@ mod associated;
 mod known;
 mod method;
 
-use super::checker::{Checker, FnDeclId, TArg};
+pub(super) use arguments::{check_arg, check_args, clause_args, convert_arg, default_arguments};
+pub(super) use associated::{argument_dependent, metal_namespace};
+pub(super) use known::{function, known, overloaded};
+pub(super) use method::{member_target, this_object};
+
+use super::checker::Checker;
 use super::construct::ConstructArgs;
-use super::lookup::Found;
+use super::entities::{FnDeclId, Found, TArg};
 use super::path::{Miss, Target};
+use super::{
+    builtin_call, class_deduction, compiler_builtin, construct, expr, member, path, resolve_type,
+    template_args,
+};
 use crate::ast::{self, ExprKind as AstKind, InitClause, TemplateArg};
 use crate::hir::Expr;
 use crate::token::Name;
@@ -28,104 +37,119 @@ pub(super) enum Arg<'a> {
     Functions(Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
 }
 
-impl<'a> Checker<'a> {
-    /// `callee(args)`.
-    pub(super) fn call_expr(&mut self, callee: &'a ast::Expr, args: &'a [ast::Expr], span: Span) -> Expr {
-        match &callee.kind {
-            AstKind::Path(path) => self.path_call(path, args, span),
-            AstKind::Member { base, arrow, member } => self.member_call(base, *arrow, member, args, span),
-            AstKind::DecltypePath(inner, path) => {
-                let outer = self.decltype(inner);
-                match self.resolve_in_type(outer, path) {
-                    Ok(target) => self.target_call(target, path, args, span),
-                    Err(miss) => {
-                        self.report_miss(miss, "name");
-                        self.poison(span)
-                    }
+/// `callee(args)`.
+pub(super) fn check<'a>(
+    cx: &mut Checker<'a>,
+    callee: &'a ast::Expr,
+    args: &'a [ast::Expr],
+    span: Span,
+) -> Expr {
+    match &callee.kind {
+        AstKind::Path(path) => path_call(cx, path, args, span),
+        AstKind::Member { base, arrow, member } => method::member_call(cx, base, *arrow, member, args, span),
+        AstKind::DecltypePath(inner, path) => {
+            let outer = resolve_type::decltype(cx, inner);
+            match path::resolve_in_type(cx, outer, path) {
+                Ok(target) => target_call(cx, target, path, args, span),
+                Err(miss) => {
+                    path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "name");
+                    cx.poison(span)
                 }
             }
-            _ => {
-                let function = self.expr(callee);
-                let Some(args) = self.call_args(args) else { return self.poison(span) };
-                self.call_value(function, args, span)
-            }
+        }
+        _ => {
+            let function = expr::check(cx, callee);
+            let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
+            known::call_value(cx, function, args, span)
         }
     }
+}
 
-    fn path_call(&mut self, path: &'a ast::Path, args: &'a [ast::Expr], span: Span) -> Expr {
-        if let [only] = path.segments.as_slice()
-            && only.name.as_str().starts_with("__am_")
-        {
-            return self.builtin_call(only, args, span);
-        }
-        let query = self.names.is_function_constant_defined;
-        if path.segments.last().is_some_and(|last| last.name == query) {
-            return self.function_constant_defined(args, span);
-        }
-        match self.resolve_path(path) {
-            Ok(target) => self.target_call(target, path, args, span),
-            Err(Miss::Unknown { name, span: at, within: None }) => {
-                let Some(args) = self.call_args(args) else {
-                    self.report_miss(Miss::Unknown { name, span: at, within: None }, "function");
-                    return self.poison(span);
-                };
-                if let Some(result) = self.compiler_builtin(name, &args, span) {
-                    return result;
-                }
-                let decls = self.argument_dependent(name, &args, &[]);
-                if decls.is_empty() {
-                    self.report_miss(Miss::Unknown { name, span: at, within: None }, "function");
-                    return self.poison(span);
-                }
-                self.overloaded_call(name.as_str(), &decls, None, None, args, span)
+fn path_call<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, args: &'a [ast::Expr], span: Span) -> Expr {
+    if let [only] = path.segments.as_slice()
+        && only.name.as_str().starts_with("__am_")
+    {
+        return builtin_call::call(cx, only, args, span);
+    }
+    let query = cx.names.is_function_constant_defined;
+    if path.segments.last().is_some_and(|last| last.name == query) {
+        return builtin_call::function_constant_defined(cx, args, span);
+    }
+    match path::resolve(cx, path) {
+        Ok(target) => target_call(cx, target, path, args, span),
+        Err(Miss::Unknown { name, span: at, within: None }) => {
+            let Some(args) = arguments::check_args(cx, args) else {
+                path::report_miss(
+                    &cx.scopes,
+                    &cx.records,
+                    &mut cx.diagnostics,
+                    Miss::Unknown { name, span: at, within: None },
+                    "function",
+                );
+                return cx.poison(span);
+            };
+            if let Some(result) = compiler_builtin::call(cx, name, &args, span) {
+                return result;
             }
-            Err(miss) => {
-                self.report_miss(miss, "function");
-                self.poison(span)
+            let decls = associated::argument_dependent(cx, name, &args, &[]);
+            if decls.is_empty() {
+                path::report_miss(
+                    &cx.scopes,
+                    &cx.records,
+                    &mut cx.diagnostics,
+                    Miss::Unknown { name, span: at, within: None },
+                    "function",
+                );
+                return cx.poison(span);
             }
+            known::overloaded(cx, name.as_str(), &decls, None, None, args, span)
+        }
+        Err(miss) => {
+            path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "function");
+            cx.poison(span)
         }
     }
+}
 
-    fn target_call(
-        &mut self,
-        target: Target<'a>,
-        path: &'a ast::Path,
-        args: &'a [ast::Expr],
-        span: Span,
-    ) -> Expr {
-        if let Some(ty) = self.type_of_found(&target.found) {
-            let Some(args) = self.call_args(args) else { return self.poison(span) };
-            return self.construct(ty, ConstructArgs::Paren(args), span);
+fn target_call<'a>(
+    cx: &mut Checker<'a>,
+    target: Target<'a>,
+    path: &'a ast::Path,
+    args: &'a [ast::Expr],
+    span: Span,
+) -> Expr {
+    if let Some(ty) = path::type_of_found(&cx.records, &target.found) {
+        let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
+        return construct::object(cx, ty, ConstructArgs::Paren(args), span);
+    }
+    let name = path.segments.last().map_or(Name::EMPTY, super::path::segment_key);
+    match target.found {
+        Found::Error => cx.poison(span),
+        Found::Functions(decls) => {
+            let explicit = target.args.map(|args| template_args::explicit(cx, args));
+            let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
+            let is_member = decls.iter().any(|&decl| cx.functions.decl(decl).owner.is_some());
+            let mut all = decls.to_vec();
+            if !target.qualified && !is_member {
+                let more = associated::argument_dependent(cx, name, &args, &all);
+                all.extend(more);
+            }
+            let object = if is_member { method::this_object(cx, span) } else { None };
+            let object = object.map(|object| member::as_naming_class(cx, object, path));
+            known::overloaded(cx, name.as_str(), &all, explicit, object, args, span)
         }
-        let name = path.segments.last().map_or(Name::EMPTY, super::path::segment_key);
-        match target.found {
-            Found::Error => self.poison(span),
-            Found::Functions(decls) => {
-                let explicit = target.args.map(|args| self.explicit_args(args));
-                let Some(args) = self.call_args(args) else { return self.poison(span) };
-                let is_member = decls.iter().any(|&decl| self.functions.decl(decl).owner.is_some());
-                let mut all = decls.to_vec();
-                if !target.qualified && !is_member {
-                    let more = self.argument_dependent(name, &args, &all);
-                    all.extend(more);
-                }
-                let object = if is_member { self.this_object(span) } else { None };
-                let object = object.map(|object| self.as_naming_class(object, path));
-                self.overloaded_call(name.as_str(), &all, explicit, object, args, span)
-            }
-            Found::TArg(TArg::Function(func)) => {
-                let Some(args) = self.call_args(args) else { return self.poison(span) };
-                self.call_known(func, None, args, span)
-            }
-            Found::ClassTemplate(template) => {
-                let Some(args) = self.call_args(args) else { return self.poison(span) };
-                self.construct_deduced(&template, args, span)
-            }
-            _ => {
-                let function = self.target_value(target, path);
-                let Some(args) = self.call_args(args) else { return self.poison(span) };
-                self.call_value(function, args, span)
-            }
+        Found::TArg(TArg::Function(func)) => {
+            let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
+            known::known(cx, func, None, args, span)
+        }
+        Found::ClassTemplate(template) => {
+            let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
+            class_deduction::construct(cx, &template, args, span)
+        }
+        _ => {
+            let function = expr::target_value(cx, target, path);
+            let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
+            known::call_value(cx, function, args, span)
         }
     }
 }

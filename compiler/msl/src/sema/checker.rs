@@ -1,4 +1,4 @@
-//! The state of one check, as the objects that `sema` lists, and template arguments and local declarations.
+//! The state of one check, as the objects that `sema` lists.
 //!
 //! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
 //! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
@@ -10,6 +10,7 @@ use super::arena::{Arena, MadeSyntax};
 use super::collect::ProgramData;
 use super::diagnostics::Diagnostics;
 use super::dispatch::Linking;
+use super::entities::{LocalDecl, Placeholders};
 use super::enumeration::Enums;
 use super::fn_context::{FnContext, LocalConstants};
 use super::function::Functions;
@@ -23,81 +24,9 @@ use super::template_template::Templates;
 use super::values::Values;
 use super::variable::Globals;
 use crate::ast;
-use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
+use crate::hir::{self, QualTy, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
-use std::rc::Rc;
-
-/// A declared function of this check (template or not).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) struct FnDeclId(pub(super) u32);
-
-/// A template that is a template argument in this check.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct TemplateId(pub(super) u32);
-
-/// A template argument.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum TArg {
-    /// A type, with its qualifiers and space.
-    Type(QualTy),
-    /// A constant of a type.
-    Value(Ty, ConstValue),
-    /// A function, itself instantiated.
-    Function(FuncId),
-    /// A template.
-    Template(TemplateId),
-    /// The arguments of a parameter pack.
-    Pack(Rc<[TArg]>),
-}
-
-/// What a name in a block stands for.
-#[derive(Clone, Debug)]
-pub(super) enum LocalDecl {
-    /// A variable. `ty` is as declared: it may be a reference, whose local is then a pointer.
-    Variable { local: LocalId, ty: QualTy, function: u32 },
-    /// A captured variable inside a lambda: the field of the closure that `this` points to.
-    Capture { field: u32, record: RecordId, ty: QualTy },
-    /// A variable in threadgroup memory.
-    Threadgroup(ThreadgroupVarId, QualTy),
-    /// A constant with static storage.
-    Global(super::variable::GlobalVarId),
-    /// A type.
-    Type(QualTy),
-    /// An enumerator.
-    Enumerator(Ty, ConstValue),
-    /// A pack of parameters.
-    Pack(Rc<[LocalDecl]>),
-    /// A structured binding: the element it names.
-    Binding { element: Rc<hir::Expr>, function: u32 },
-}
-
-/// The meaning of `auto` and of pack names in the code being checked.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Placeholders {
-    /// The meaning of `auto` in the type being resolved.
-    pub(super) auto_ty: Option<QualTy>,
-    /// The element of packs that is meant, while an expansion is repeated.
-    pub(super) pack_index: Option<usize>,
-}
-
-impl Placeholders {
-    /// The element of a pack that the expansion at hand means.
-    pub(super) fn local(self, decl: LocalDecl) -> LocalDecl {
-        match (&decl, self.pack_index) {
-            (LocalDecl::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(decl),
-            _ => decl,
-        }
-    }
-
-    /// As [`Placeholders::local`], for a template argument.
-    pub(super) fn arg(self, arg: TArg) -> TArg {
-        match (&arg, self.pack_index) {
-            (TArg::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(arg),
-            _ => arg,
-        }
-    }
-}
 
 /// See the module's documentation.
 pub(super) struct Checker<'a> {
@@ -161,6 +90,11 @@ impl<'a> Checker<'a> {
     /// Reports a diagnostic; the instantiation trace is added.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.report(diagnostic);
+    }
+
+    /// Poison: the result of an expression that is in error.
+    pub(super) fn poison(&mut self, span: Span) -> hir::Expr {
+        self.diagnostics.poison(span)
     }
 
     /// Creates typed values from operands of the current function.

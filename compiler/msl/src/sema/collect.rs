@@ -2,7 +2,8 @@
 //! they use.
 
 use super::checker::Checker;
-use super::walk;
+use super::function::Functions;
+use super::{dispatch, function, walk};
 use crate::hir::{
     Block, Expr, ExprKind, FuncId, Function, FunctionConstant, FunctionConstantId, Global, GlobalId, Kernel,
     KernelParamKind, Program, ThreadgroupVar, ThreadgroupVarId, Ty,
@@ -109,92 +110,90 @@ impl ProgramData {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// Checks a function's body and those of everything it calls.
-    pub(super) fn check_reachable(&mut self, root: FuncId) {
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut work = vec![root];
-        loop {
-            while let Some(func) = work.pop() {
-                if !seen.insert(func) || self.diagnostics.gave_up() {
-                    continue;
-                }
-                self.ensure_body(func);
-                work.extend(self.callees(func).into_iter().filter(|func| !seen.contains(func)));
+/// Checks a function's body and those of everything it calls.
+pub(super) fn check_reachable(cx: &mut Checker<'_>, root: FuncId) {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut work = vec![root];
+    loop {
+        while let Some(func) = work.pop() {
+            if !seen.insert(func) || cx.diagnostics.gave_up() {
+                continue;
             }
-            // What is reached through pointers, and what is reached from there.
-            let before = self.linking.dispatch_size();
-            self.write_dispatches();
-            for n in 0..before.0 {
-                let called = self.callees(self.linking.dispatch(n));
-                work.extend(called.into_iter().filter(|func| !seen.contains(func)));
-            }
-            if self.diagnostics.gave_up() || (work.is_empty() && self.linking.dispatch_size() == before) {
-                return;
-            }
+            function::ensure_body(cx, func);
+            work.extend(callees_of(&cx.functions, func).into_iter().filter(|func| !seen.contains(func)));
+        }
+        // What is reached through pointers, and what is reached from there.
+        let before = cx.linking.dispatch_size();
+        dispatch::write(cx);
+        for n in 0..before.0 {
+            let called = callees_of(&cx.functions, cx.linking.dispatch(n));
+            work.extend(called.into_iter().filter(|func| !seen.contains(func)));
+        }
+        if cx.diagnostics.gave_up() || (work.is_empty() && cx.linking.dispatch_size() == before) {
+            return;
         }
     }
+}
 
-    /// The functions that a checked function calls, the first one last.
-    fn callees(&self, func: FuncId) -> Vec<FuncId> {
-        let mut called = Vec::new();
-        if let Some(function) = &self.functions.inst(func).hir {
-            callees(&function.body, &mut called);
-        }
-        called.reverse();
-        called
+/// The functions that a checked function calls, the first one last.
+fn callees_of(functions: &Functions<'_>, func: FuncId) -> Vec<FuncId> {
+    let mut called = Vec::new();
+    if let Some(function) = &functions.inst(func).hir {
+        callees(&function.body, &mut called);
     }
+    called.reverse();
+    called
+}
 
-    /// The finished program of a kernel without errors.
-    pub(super) fn program(mut self, root: FuncId, mut kernel: Kernel) -> Option<Program> {
-        let mut functions = Renumbered::new();
-        let mut globals = Renumbered::new();
-        let mut threadgroup = Renumbered::new();
-        let mut constants = Renumbered::new();
-        functions.id(root);
-        let mut rename = |functions: &mut Renumbered<FuncId>, expr: &mut Expr| match &mut expr.kind {
-            ExprKind::Call(func, _) | ExprKind::Construct(func, _) => *func = FuncId(functions.id(*func)),
-            ExprKind::Global(id) => *id = GlobalId(globals.id(*id)),
-            ExprKind::Threadgroup(id) => *id = ThreadgroupVarId(threadgroup.id(*id)),
-            ExprKind::FunctionConstant(id) | ExprKind::FunctionConstantDefined(id) => {
-                *id = FunctionConstantId(constants.id(*id));
-            }
-            _ => {}
-        };
-        for param in &mut kernel.params {
-            if let Some(enabled) = param.kind.enabled_mut() {
-                walk::each_expr_mut(enabled, &mut |expr| rename(&mut functions, expr));
-            }
-            if let KernelParamKind::StageIn { members } = &mut param.kind {
-                members.iter_mut().for_each(|member| member.fetch = FuncId(functions.id(member.fetch)));
-            }
+/// The finished program of a kernel without errors.
+pub(super) fn program(mut cx: Checker<'_>, root: FuncId, mut kernel: Kernel) -> Option<Program> {
+    let mut functions = Renumbered::new();
+    let mut globals = Renumbered::new();
+    let mut threadgroup = Renumbered::new();
+    let mut constants = Renumbered::new();
+    functions.id(root);
+    let mut rename = |functions: &mut Renumbered<FuncId>, expr: &mut Expr| match &mut expr.kind {
+        ExprKind::Call(func, _) | ExprKind::Construct(func, _) => *func = FuncId(functions.id(*func)),
+        ExprKind::Global(id) => *id = GlobalId(globals.id(*id)),
+        ExprKind::Threadgroup(id) => *id = ThreadgroupVarId(threadgroup.id(*id)),
+        ExprKind::FunctionConstant(id) | ExprKind::FunctionConstantDefined(id) => {
+            *id = FunctionConstantId(constants.id(*id));
         }
-        let mut done: Vec<Function> = Vec::new();
-        while done.len() < functions.order.len() {
-            let old = functions.order[done.len()];
-            self.ensure_body(old);
-            let mut function = Function::clone(self.functions.inst(old).hir.as_ref()?);
-            super::tail_call::into_loop(&mut function, old);
-            walk::each_in_block_mut(&mut function.body, &mut |expr| rename(&mut functions, expr));
-            done.push(function);
+        _ => {}
+    };
+    for param in &mut kernel.params {
+        if let Some(enabled) = param.kind.enabled_mut() {
+            walk::each_expr_mut(enabled, &mut |expr| rename(&mut functions, expr));
         }
-        kernel.function = FuncId(0);
-        Some(Program {
-            types: self.types,
-            functions: done,
-            globals: globals.order.iter().map(|&id| self.data.global(id).clone()).collect(),
-            threadgroup_vars: threadgroup
-                .order
-                .iter()
-                .map(|id| self.data.threadgroup_vars[id.0 as usize].clone())
-                .collect(),
-            function_constants: constants
-                .order
-                .iter()
-                .map(|id| self.data.function_constants[id.0 as usize].clone())
-                .collect(),
-            log_sites: self.data.log_sites,
-            kernel,
-        })
+        if let KernelParamKind::StageIn { members } = &mut param.kind {
+            members.iter_mut().for_each(|member| member.fetch = FuncId(functions.id(member.fetch)));
+        }
     }
+    let mut done: Vec<Function> = Vec::new();
+    while done.len() < functions.order.len() {
+        let old = functions.order[done.len()];
+        function::ensure_body(&mut cx, old);
+        let mut function = Function::clone(cx.functions.inst(old).hir.as_ref()?);
+        super::tail_call::into_loop(&mut function, old);
+        walk::each_in_block_mut(&mut function.body, &mut |expr| rename(&mut functions, expr));
+        done.push(function);
+    }
+    kernel.function = FuncId(0);
+    Some(Program {
+        types: cx.types,
+        functions: done,
+        globals: globals.order.iter().map(|&id| cx.data.global(id).clone()).collect(),
+        threadgroup_vars: threadgroup
+            .order
+            .iter()
+            .map(|id| cx.data.threadgroup_vars[id.0 as usize].clone())
+            .collect(),
+        function_constants: constants
+            .order
+            .iter()
+            .map(|id| cx.data.function_constants[id.0 as usize].clone())
+            .collect(),
+        log_sites: cx.data.log_sites,
+        kernel,
+    })
 }

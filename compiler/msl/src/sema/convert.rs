@@ -1,17 +1,22 @@
-//! Implicit conversions: whether there is one and how good it is ([`Checker::conversion`], `viable`), and
-//! making it explicit ([`Checker::convert`], `perform`); those by constructors and conversion operators are
+//! Implicit conversions: whether there is one and how good it is ([`conversion`], `viable`), and
+//! making it explicit ([`to_type`], `perform`); those by constructors and conversion operators are
 //! in `user_defined`.
 //!
-//! The two must agree: what `conversion` calls viable, `convert` performs without an error.
+//! The two must agree: what `conversion` calls viable, `to_type` performs without an error.
 
 mod perform;
 mod user_defined;
 mod viable;
 
+pub(super) use perform::{perform, upcast_place};
+pub(super) use user_defined::{builtin_operand, cast_by_operator, copied, stand_in};
+
 use super::call::Arg;
 use super::checker::Checker;
+use super::diagnostics::Diagnostics;
 use super::values::bit_field;
-use crate::hir::{ConstValue, Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty, TyKind};
+use super::{init, overload, record};
+use crate::hir::{ConstValue, Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty, TyKind, Types};
 use anymetal_diagnostics::Diagnostic;
 
 /// How good a conversion is; the smaller the better.
@@ -45,76 +50,74 @@ impl Conversion {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// The conversion of an argument to a parameter type, if there is one.
-    pub(super) fn conversion(&mut self, arg: &Arg<'a>, to: QualTy) -> Option<Conversion> {
-        match arg {
-            Arg::Expr(expr) => self.conversion_of(expr, to, true),
-            Arg::List(clauses, _) => self.list_conversion(clauses, to),
-            Arg::Functions(decls, args, span) => {
-                let (decls, args, span) = (decls.clone(), *args, *span);
-                let function = self.quietly(|s| s.function_for_type(&decls, args, to.ty, span));
-                function.ok().flatten().map(|_| Conversion::EXACT)
-            }
+/// The conversion of an argument to a parameter type, if there is one.
+pub(super) fn conversion<'a>(cx: &mut Checker<'a>, arg: &Arg<'a>, to: QualTy) -> Option<Conversion> {
+    match arg {
+        Arg::Expr(expr) => conversion_of(cx, expr, to, true),
+        Arg::List(clauses, _) => init::list_conversion(cx, clauses, to),
+        Arg::Functions(decls, args, span) => {
+            let (decls, args, span) = (decls.clone(), *args, *span);
+            let function = cx.quietly(|cx| overload::function_for_type(cx, &decls, args, to.ty, span));
+            function.ok().flatten().map(|_| Conversion::EXACT)
         }
     }
+}
 
-    /// The conversion of an expression. `user` allows constructors and conversion operators.
-    pub(super) fn conversion_of(&mut self, expr: &Expr, to: QualTy, user: bool) -> Option<Conversion> {
-        if expr.ty.ty.is_error() || to.ty.is_error() {
-            return Some(Conversion::EXACT);
-        }
-        if let TyKind::Reference { to: referent, rvalue } = *self.types.kind(to.ty) {
-            return self.reference_binding(expr, referent, rvalue, user);
-        }
-        self.value_conversion(expr, to.ty, user)
+/// The conversion of an expression. `user` allows constructors and conversion operators.
+pub(super) fn conversion_of(cx: &mut Checker<'_>, expr: &Expr, to: QualTy, user: bool) -> Option<Conversion> {
+    if expr.ty.ty.is_error() || to.ty.is_error() {
+        return Some(Conversion::EXACT);
     }
-
-    pub(super) fn is_derived(&mut self, derived: Ty, base: Ty) -> bool {
-        match (self.types.as_record(derived), self.types.as_record(base)) {
-            (Some(derived), Some(base)) if derived != base => self.base_path(derived, base).is_some(),
-            _ => false,
-        }
+    if let TyKind::Reference { to: referent, rvalue } = *cx.types.kind(to.ty) {
+        return viable::reference_binding(cx, expr, referent, rvalue, user);
     }
+    viable::value_conversion(cx, expr, to.ty, user)
+}
 
-    /// Converts an expression to a type, reporting when that is impossible. For a reference the result
-    /// is the pointer that implements it.
-    pub(super) fn convert(&mut self, expr: Expr, to: QualTy, what: &str) -> Expr {
-        let span = expr.span;
-        if expr.ty.ty.is_error() || to.ty.is_error() {
-            return self.poison(span);
-        }
-        let wants_place = self.types.referent(to.ty).is_some_and(|to| !to.is_const);
-        let expr = if wants_place { self.values().conditional_place(expr) } else { expr };
-        if self.conversion_of(&expr, to, true).is_none() {
-            self.report_no_conversion(&expr, to, what);
-            return self.poison(span);
-        }
-        self.perform(expr, to)
+pub(super) fn is_derived(cx: &mut Checker<'_>, derived: Ty, base: Ty) -> bool {
+    match (cx.types.as_record(derived), cx.types.as_record(base)) {
+        (Some(derived), Some(base)) if derived != base => record::base_path(cx, derived, base).is_some(),
+        _ => false,
     }
+}
 
-    pub(super) fn report_no_conversion(&mut self, expr: &Expr, to: QualTy, what: &str) {
-        let (from, shown) = (self.show(expr.ty), self.show(to));
-        let message = format!("no conversion from `{from}` to `{shown}` {what}");
-        let mut diagnostic = Diagnostic::error("no-conversion", expr.span, message);
-        if self.types.referent(to.ty).is_some() && bit_field(&self.types, expr).is_some() {
-            diagnostic = diagnostic.with_hint("a reference cannot refer to a bit-field");
-        }
-        self.report(diagnostic);
+/// Converts an expression to a type, reporting when that is impossible. For a reference the result
+/// is the pointer that implements it.
+pub(super) fn to_type(cx: &mut Checker<'_>, expr: Expr, to: QualTy, what: &str) -> Expr {
+    let span = expr.span;
+    if expr.ty.ty.is_error() || to.ty.is_error() {
+        return cx.poison(span);
     }
+    let wants_place = cx.types.referent(to.ty).is_some_and(|to| !to.is_const);
+    let expr = if wants_place { cx.values().conditional_place(expr) } else { expr };
+    if conversion_of(cx, &expr, to, true).is_none() {
+        report_none(&cx.types, &mut cx.diagnostics, &expr, to, what);
+        return cx.poison(span);
+    }
+    perform::perform(cx, expr, to)
+}
 
-    /// What the composite type of two pointers points to (C++14 [expr.13]), if they have one.
-    pub(in crate::sema) fn composite_pointee(&mut self, a: QualTy, b: QualTy) -> Option<QualTy> {
-        let class_or_void = match (a.ty, b.ty) {
-            (Ty::VOID, _) | (_, Ty::VOID) => Some(Ty::VOID),
-            (derived, base) if self.is_derived(derived, base) => Some(base),
-            (base, derived) if self.is_derived(derived, base) => Some(base),
-            _ => None,
-        };
-        match class_or_void {
-            Some(ty) => self.values().with_both_qualifiers(a.with_ty(ty), b.with_ty(ty)),
-            None => self.values().with_both_qualifiers(a, b),
-        }
+pub(super) fn report_none(types: &Types, diagnostics: &mut Diagnostics, expr: &Expr, to: QualTy, what: &str) {
+    let (from, shown) = (types.display_qual(expr.ty), types.display_qual(to));
+    let message = format!("no conversion from `{from}` to `{shown}` {what}");
+    let mut diagnostic = Diagnostic::error("no-conversion", expr.span, message);
+    if types.referent(to.ty).is_some() && bit_field(types, expr).is_some() {
+        diagnostic = diagnostic.with_hint("a reference cannot refer to a bit-field");
+    }
+    diagnostics.report(diagnostic);
+}
+
+/// What the composite type of two pointers points to (C++14 [expr.13]), if they have one.
+pub(in crate::sema) fn composite_pointee(cx: &mut Checker<'_>, a: QualTy, b: QualTy) -> Option<QualTy> {
+    let class_or_void = match (a.ty, b.ty) {
+        (Ty::VOID, _) | (_, Ty::VOID) => Some(Ty::VOID),
+        (derived, base) if is_derived(cx, derived, base) => Some(base),
+        (base, derived) if is_derived(cx, derived, base) => Some(base),
+        _ => None,
+    };
+    match class_or_void {
+        Some(ty) => cx.values().with_both_qualifiers(a.with_ty(ty), b.with_ty(ty)),
+        None => cx.values().with_both_qualifiers(a, b),
     }
 }
 

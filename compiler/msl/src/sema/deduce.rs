@@ -2,10 +2,14 @@
 
 mod ordering;
 
-use super::checker::{Checker, TArg, space_of};
+use super::checker::{Checker, space_of};
+use super::entities::TArg;
 use super::pattern::{ArgPat, Pat, TemplatePat, ValuePat, quals_of, same_template};
+use super::record::Records;
+use super::template_template::Templates;
+use super::{record, resolve_type};
 use crate::ast::Qualifiers;
-use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, RecordId, Ty, TyKind, Types};
 use anymetal_ir::Space;
 use ordering::{PatternOrder, is_const_pattern};
 
@@ -26,340 +30,347 @@ fn strip_quals(mut ty: QualTy, quals: Qualifiers) -> Option<QualTy> {
     Some(ty)
 }
 
-impl<'a> Checker<'a> {
-    /// Compares patterns by their structure.
-    pub(super) fn pattern_order(&mut self) -> PatternOrder<'_, 'a> {
-        PatternOrder { types: &self.types, records: &self.records, templates: &mut self.templates }
-    }
+/// Compares patterns by their structure.
+pub(super) fn pattern_order<'c, 'a>(
+    types: &'c Types,
+    records: &'c Records<'a>,
+    templates: &'c mut Templates<'a>,
+) -> PatternOrder<'c, 'a> {
+    PatternOrder { types, records, templates }
+}
 
-    /// Binds a parameter, or compares with what it is bound to.
-    fn bind_deduced(&self, deduced: &mut Deduced, index: usize, arg: TArg) -> bool {
-        let Some(slot) = deduced.get_mut(index) else { return false };
-        match slot {
-            None => {
-                *slot = Some(arg);
-                true
-            }
-            Some(TArg::Value(ty, value)) => match arg {
-                TArg::Value(other_ty, other) => {
-                    *value == other || {
-                        let a = super::evaluate::integer_of(&self.types, *ty, value);
-                        a.is_some() && a == super::evaluate::integer_of(&self.types, other_ty, &other)
-                    }
-                }
-                _ => false,
-            },
-            Some(known) => *known == arg,
+/// Binds a parameter, or compares with what it is bound to.
+fn bind(types: &Types, deduced: &mut Deduced, index: usize, arg: TArg) -> bool {
+    let Some(slot) = deduced.get_mut(index) else { return false };
+    match slot {
+        None => {
+            *slot = Some(arg);
+            true
         }
+        Some(TArg::Value(ty, value)) => match arg {
+            TArg::Value(other_ty, other) => {
+                *value == other || {
+                    let a = super::evaluate::integer_of(types, *ty, value);
+                    a.is_some() && a == super::evaluate::integer_of(types, other_ty, &other)
+                }
+            }
+            _ => false,
+        },
+        Some(known) => *known == arg,
     }
+}
 
-    fn deduce_value(&self, pat: &ValuePat, value: i128, deduced: &mut Deduced) -> bool {
-        match pat {
-            ValuePat::Fixed(n) => *n == value,
-            ValuePat::Param(n) => {
-                self.bind_deduced(deduced, *n, TArg::Value(Ty::LONG, ConstValue::Scalar(value as u64)))
-            }
-            ValuePat::Opaque => true,
+fn value(types: &Types, pat: &ValuePat, value: i128, deduced: &mut Deduced) -> bool {
+    match pat {
+        ValuePat::Fixed(n) => *n == value,
+        ValuePat::Param(n) => {
+            bind(types, deduced, *n, TArg::Value(Ty::LONG, ConstValue::Scalar(value as u64)))
         }
+        ValuePat::Opaque => true,
     }
+}
 
-    /// Matches a pattern against a type exactly, except that pointers may gain `const`.
-    pub(super) fn deduce(&mut self, pat: &Pat<'a>, ty: QualTy, deduced: &mut Deduced) -> bool {
-        if ty.ty.is_error() {
-            return false;
+/// Matches a pattern against a type exactly, except that pointers may gain `const`.
+pub(super) fn from_type<'a>(cx: &mut Checker<'a>, pat: &Pat<'a>, ty: QualTy, deduced: &mut Deduced) -> bool {
+    if ty.ty.is_error() {
+        return false;
+    }
+    match pat {
+        Pat::Opaque => true,
+        Pat::Fixed(want) => {
+            *want == ty || {
+                let stripped = strip_quals(ty, quals_of(*want));
+                stripped.is_some_and(|stripped| stripped == want.unqualified())
+            }
         }
-        match pat {
-            Pat::Opaque => true,
-            Pat::Fixed(want) => {
-                *want == ty || {
-                    let stripped = strip_quals(ty, quals_of(*want));
-                    stripped.is_some_and(|stripped| stripped == want.unqualified())
-                }
+        Pat::Param(n, quals) => {
+            strip_quals(ty, *quals).is_some_and(|ty| bind(&cx.types, deduced, *n, TArg::Type(ty)))
+        }
+        Pat::Pointer(inner) => match cx.types.pointee(ty.ty) {
+            Some(pointee) => from_type(cx, inner, pointee, deduced),
+            None => false,
+        },
+        Pat::Reference { to, .. } => match cx.types.referent(ty.ty) {
+            Some(referent) => from_type(cx, to, referent, deduced),
+            None => false,
+        },
+        Pat::Array(elem, len) => match cx.types.as_array(ty.ty) {
+            Some((inner, count)) => {
+                value(&cx.types, len, i128::from(count), deduced)
+                    && from_type(cx, elem, ty.with_ty(inner), deduced)
             }
-            Pat::Param(n, quals) => {
-                strip_quals(ty, *quals).is_some_and(|ty| self.bind_deduced(deduced, *n, TArg::Type(ty)))
-            }
-            Pat::Pointer(inner) => match self.types.pointee(ty.ty) {
-                Some(pointee) => self.deduce(inner, pointee, deduced),
-                None => false,
-            },
-            Pat::Reference { to, .. } => match self.types.referent(ty.ty) {
-                Some(referent) => self.deduce(to, referent, deduced),
-                None => false,
-            },
-            Pat::Array(elem, len) => match self.types.as_array(ty.ty) {
-                Some((inner, count)) => {
-                    self.deduce_value(len, i128::from(count), deduced)
-                        && self.deduce(elem, ty.with_ty(inner), deduced)
-                }
-                None => false,
-            },
-            Pat::Vector { elem, len, packed, quals } => match *self.types.kind(ty.ty) {
-                // Packed vectors are Metal's own; others may have as many elements as `ext_vector_type`
-                // gives.
-                TyKind::Vector { elem: have, len: count, packed: is_packed }
-                    if is_packed == *packed && (!is_packed || count <= MAX_METAL_VECTOR_LEN) =>
-                {
-                    strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
-                        && self.deduce_value(len, i128::from(count), deduced)
-                        && self.deduce(elem, QualTy::plain(Ty::scalar(have)), deduced)
-                }
-                _ => false,
-            },
-            Pat::Matrix { elem, cols, rows, quals } => match *self.types.kind(ty.ty) {
-                TyKind::Matrix { elem: have, cols: c, rows: r } => {
-                    strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
-                        && self.deduce_value(cols, i128::from(c), deduced)
-                        && self.deduce_value(rows, i128::from(r), deduced)
-                        && self.deduce(elem, QualTy::plain(Ty::scalar(have)), deduced)
-                }
-                _ => false,
-            },
-            Pat::Class { template, args, quals } => {
+            None => false,
+        },
+        Pat::Vector { elem, len, packed, quals } => match *cx.types.kind(ty.ty) {
+            // Packed vectors are Metal's own; others may have as many elements as `ext_vector_type`
+            // gives.
+            TyKind::Vector { elem: have, len: count, packed: is_packed }
+                if is_packed == *packed && (!is_packed || count <= MAX_METAL_VECTOR_LEN) =>
+            {
                 strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
-                    && self.deduce_class(template, args, ty.ty, deduced)
+                    && value(&cx.types, len, i128::from(count), deduced)
+                    && from_type(cx, elem, QualTy::plain(Ty::scalar(have)), deduced)
             }
-            Pat::Applied { template, args, quals } => {
+            _ => false,
+        },
+        Pat::Matrix { elem, cols, rows, quals } => match *cx.types.kind(ty.ty) {
+            TyKind::Matrix { elem: have, cols: c, rows: r } => {
                 strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
-                    && self.deduce_applied(*template, args, ty.ty, deduced)
+                    && value(&cx.types, cols, i128::from(c), deduced)
+                    && value(&cx.types, rows, i128::from(r), deduced)
+                    && from_type(cx, elem, QualTy::plain(Ty::scalar(have)), deduced)
             }
-            Pat::Function { ret, params } => self.deduce_function(ret, params, ty.ty, deduced),
+            _ => false,
+        },
+        Pat::Class { template, args, quals } => {
+            strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
+                && from_class(cx, template, args, ty.ty, deduced)
+        }
+        Pat::Applied { template, args, quals } => {
+            strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
+                && applied(cx, *template, args, ty.ty, deduced)
+        }
+        Pat::Function { ret, params } => from_function(cx, ret, params, ty.ty, deduced),
+    }
+}
+
+fn from_class<'a>(
+    cx: &mut Checker<'a>,
+    template: &super::entities::ClassTemplate<'a>,
+    args: &[ArgPat<'a>],
+    ty: Ty,
+    deduced: &mut Deduced,
+) -> bool {
+    let Some(id) = cx.types.as_record(ty) else {
+        // The pattern is a class, the argument is not.
+        return false;
+    };
+    let inst = cx.records.get(id);
+    if inst.template.as_ref().is_some_and(|own| same_template(own, template)) {
+        return class_args(cx, template, args, id, deduced);
+    }
+    if inst.ast.is_none_or(|ast| ast.bases.is_empty()) {
+        return false;
+    }
+    record::base_path(cx, id, id);
+    let span = cx.records.get(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
+    let _ = cx.quietly(|cx| record::complete(cx, id, span));
+    // Bases that lead to different arguments lead to none (C++14 [temp.deduct.call.5]).
+    let mut found: Option<Deduced> = None;
+    for base in cx.records.bases_of(id) {
+        let mut attempt = deduced.clone();
+        if class_args(cx, template, args, base, &mut attempt) {
+            if found.is_some_and(|known| known != attempt) {
+                return false;
+            }
+            found = Some(attempt);
         }
     }
+    found.map(|found| *deduced = found).is_some()
+}
 
-    fn deduce_class(
-        &mut self,
-        template: &super::lookup::ClassTemplate<'a>,
-        args: &[ArgPat<'a>],
-        ty: Ty,
-        deduced: &mut Deduced,
-    ) -> bool {
-        let Some(id) = self.types.as_record(ty) else {
-            // The pattern is a class, the argument is not.
+/// Deduces from the arguments of a class, if it is made from the template.
+fn class_args<'a>(
+    cx: &mut Checker<'a>,
+    template: &super::entities::ClassTemplate<'a>,
+    args: &[ArgPat<'a>],
+    id: RecordId,
+    deduced: &mut Deduced,
+) -> bool {
+    let inst = cx.records.get(id);
+    let have = inst.args.clone();
+    let mut attempt = deduced.clone();
+    let fits = inst.template.as_ref().is_some_and(|own| same_template(own, template))
+        && from_args(cx, args, &have, &mut attempt);
+    if fits {
+        *deduced = attempt;
+    }
+    fits
+}
+
+fn applied<'a>(
+    cx: &mut Checker<'a>,
+    template: usize,
+    args: &[ArgPat<'a>],
+    ty: Ty,
+    deduced: &mut Deduced,
+) -> bool {
+    let mut types = vec![ty];
+    if let Some(record) = cx.types.as_record(ty) {
+        let _ = cx.quietly(|cx| record::complete(cx, record, anymetal_diagnostics::Span::NONE));
+        types.extend(cx.records.bases_of(record).into_iter().map(|base| cx.records.get(base).ty));
+    }
+    types.into_iter().any(|ty| {
+        let Some((id, have)) = cx.templates.of_type(&cx.types, &cx.records, ty) else {
             return false;
         };
-        let inst = self.records.get(id);
-        if inst.template.as_ref().is_some_and(|own| same_template(own, template)) {
-            return self.deduce_class_args(template, args, id, deduced);
-        }
-        if inst.ast.is_none_or(|ast| ast.bases.is_empty()) {
-            return false;
-        }
-        self.base_path(id, id);
-        let span = self.records.get(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
-        let _ = self.quietly(|s| s.complete_record(id, span));
-        // Bases that lead to different arguments lead to none (C++14 [temp.deduct.call.5]).
-        let mut found: Option<Deduced> = None;
-        for base in self.records.bases_of(id) {
-            let mut attempt = deduced.clone();
-            if self.deduce_class_args(template, args, base, &mut attempt) {
-                if found.is_some_and(|known| known != attempt) {
-                    return false;
-                }
-                found = Some(attempt);
-            }
-        }
-        found.map(|found| *deduced = found).is_some()
-    }
-
-    /// Deduces from the arguments of a class, if it is made from the template.
-    fn deduce_class_args(
-        &mut self,
-        template: &super::lookup::ClassTemplate<'a>,
-        args: &[ArgPat<'a>],
-        id: RecordId,
-        deduced: &mut Deduced,
-    ) -> bool {
-        let inst = self.records.get(id);
-        let have = inst.args.clone();
         let mut attempt = deduced.clone();
-        let fits = inst.template.as_ref().is_some_and(|own| same_template(own, template))
-            && self.deduce_args(args, &have, &mut attempt);
+        let fits = bind(&cx.types, &mut attempt, template, TArg::Template(id))
+            && from_args(cx, args, &have, &mut attempt);
         if fits {
             *deduced = attempt;
         }
         fits
-    }
+    })
+}
 
-    fn deduce_applied(
-        &mut self,
-        template: usize,
-        args: &[ArgPat<'a>],
-        ty: Ty,
-        deduced: &mut Deduced,
-    ) -> bool {
-        let mut types = vec![ty];
-        if let Some(record) = self.types.as_record(ty) {
-            let _ = self.quietly(|s| s.complete_record(record, anymetal_diagnostics::Span::NONE));
-            types.extend(self.records.bases_of(record).into_iter().map(|base| self.records.get(base).ty));
-        }
-        types.into_iter().any(|ty| {
-            let Some((id, have)) = self.templates.of_type(&self.types, &self.records, ty) else {
-                return false;
-            };
-            let mut attempt = deduced.clone();
-            let fits = self.bind_deduced(&mut attempt, template, TArg::Template(id))
-                && self.deduce_args(args, &have, &mut attempt);
-            if fits {
-                *deduced = attempt;
-            }
-            fits
-        })
-    }
-
-    /// Matches template argument patterns against template arguments.
-    pub(super) fn deduce_args(&mut self, pats: &[ArgPat<'a>], args: &[TArg], deduced: &mut Deduced) -> bool {
-        // Arguments for a pack parameter are one `TArg::Pack`; flatten both sides.
-        let mut flat = Vec::new();
-        for arg in args {
-            match arg {
-                TArg::Pack(elements) => flat.extend(elements.iter().cloned()),
-                other => flat.push(other.clone()),
-            }
-        }
-        let mut at = 0;
-        for pat in pats {
-            if let ArgPat::Pack(inner) = pat {
-                return self.deduce_pack(inner, &flat[at..], deduced);
-            }
-            let Some(arg) = flat.get(at) else {
-                // The pattern has more arguments.
-                return false;
-            };
-            if !self.deduce_arg(pat, arg, deduced) {
-                return false;
-            }
-            at += 1;
-        }
-        // Patterns may stop early: the remaining parameters have defaults.
-        at == flat.len() || pats.len() < args.len()
-    }
-
-    fn deduce_arg(&mut self, pat: &ArgPat<'a>, arg: &TArg, deduced: &mut Deduced) -> bool {
-        match (pat, arg) {
-            (ArgPat::Type(Pat::Opaque), _) => true,
-            (ArgPat::Type(Pat::Fixed(want)), TArg::Type(ty)) => want == ty,
-            (ArgPat::Type(pat), TArg::Type(ty)) => self.deduce_exact(pat, *ty, deduced),
-            (ArgPat::Value(ValuePat::Param(n)), arg @ (TArg::Value(..) | TArg::Function(_))) => {
-                self.bind_deduced(deduced, *n, arg.clone())
-            }
-            (ArgPat::Template(TemplatePat::Param(n)), arg @ TArg::Template(_)) => {
-                self.bind_deduced(deduced, *n, arg.clone())
-            }
-            (ArgPat::Template(TemplatePat::Fixed(want)), TArg::Template(have)) => want == have,
-            (ArgPat::Value(ValuePat::Opaque), _) => true,
-            (ArgPat::Value(ValuePat::Fixed(want)), TArg::Value(ty, value)) => {
-                super::evaluate::integer_of(&self.types, *ty, value) == Some(*want)
-            }
-            _ => false,
+/// Matches template argument patterns against template arguments.
+pub(super) fn from_args<'a>(
+    cx: &mut Checker<'a>,
+    pats: &[ArgPat<'a>],
+    args: &[TArg],
+    deduced: &mut Deduced,
+) -> bool {
+    // Arguments for a pack parameter are one `TArg::Pack`; flatten both sides.
+    let mut flat = Vec::new();
+    for arg in args {
+        match arg {
+            TArg::Pack(elements) => flat.extend(elements.iter().cloned()),
+            other => flat.push(other.clone()),
         }
     }
-
-    /// As [`Checker::deduce`], but the pattern's own `const` must be in the type.
-    fn deduce_exact(&mut self, pat: &Pat<'a>, ty: QualTy, deduced: &mut Deduced) -> bool {
-        let quals = match pat {
-            Pat::Param(_, quals)
-            | Pat::Vector { quals, .. }
-            | Pat::Matrix { quals, .. }
-            | Pat::Class { quals, .. }
-            | Pat::Applied { quals, .. } => *quals,
-            Pat::Pointer(inner) => {
-                return match self.types.pointee(ty.ty) {
-                    Some(pointee) => ty.is_plain() && self.deduce_exact(inner, pointee, deduced),
-                    None => false,
-                };
-            }
-            _ => Qualifiers::default(),
-        };
-        (!quals.is_const || ty.is_const)
-            && (!quals.is_volatile || ty.is_volatile)
-            && self.deduce(pat, ty, deduced)
-    }
-
-    fn deduce_pack(&mut self, pat: &ArgPat<'a>, args: &[TArg], deduced: &mut Deduced) -> bool {
-        let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); deduced.len()];
-        let holes = holes_of(pat);
-        for arg in args {
-            let mut one = deduced.clone();
-            for &hole in &holes {
-                one[hole] = None;
-            }
-            if !self.deduce_arg(pat, arg, &mut one) {
-                return false;
-            }
-            for &hole in &holes {
-                collected[hole].extend(one[hole].take());
-            }
+    let mut at = 0;
+    for pat in pats {
+        if let ArgPat::Pack(inner) = pat {
+            return pack(cx, inner, &flat[at..], deduced);
         }
-        for hole in holes {
-            deduced[hole] = Some(TArg::Pack(std::mem::take(&mut collected[hole]).into()));
-        }
-        true
-    }
-
-    fn deduce_function(
-        &mut self,
-        ret: &Pat<'a>,
-        params: &[ArgPat<'a>],
-        ty: Ty,
-        deduced: &mut Deduced,
-    ) -> bool {
-        let function = match *self.types.kind(ty) {
-            TyKind::Pointer(pointee) => pointee.ty,
-            TyKind::Reference { to, .. } => to.ty,
-            _ => ty,
-        };
-        let TyKind::Function { ret: have_ret, params: have } = self.types.kind(function).clone() else {
+        let Some(arg) = flat.get(at) else {
+            // The pattern has more arguments.
             return false;
         };
-        let has_pack = matches!(params.last(), Some(ArgPat::Pack(_)));
-        let have: Vec<TArg> = have.iter().map(|&ty| TArg::Type(ty)).collect();
-        (has_pack || have.len() == params.len())
-            && self.deduce(ret, have_ret, deduced)
-            && self.deduce_args(params, &have, deduced)
+        if !from_arg(cx, pat, arg, deduced) {
+            return false;
+        }
+        at += 1;
     }
+    // Patterns may stop early: the remaining parameters have defaults.
+    at == flat.len() || pats.len() < args.len()
+}
 
-    /// Deduces from one argument of a call: `place` tells whether the argument designates memory.
-    pub(super) fn deduce_call_arg(
-        &mut self,
-        pat: &Pat<'a>,
-        arg: QualTy,
-        place: bool,
-        deduced: &mut Deduced,
-    ) -> bool {
-        match pat {
-            Pat::Fixed(_) | Pat::Opaque => true,
-            Pat::Reference { to, rvalue } => {
-                if *rvalue
-                    && place
-                    && let Pat::Param(n, quals) = **to
-                    && quals == Qualifiers::default()
-                {
-                    // A forwarding reference to a place.
-                    let reference = QualTy::plain(self.types.reference(arg, false));
-                    return self.bind_deduced(deduced, n, TArg::Type(reference));
-                }
-                let arg = if place { arg } else { arg.unqualified() };
-                if self.deduce(to, arg, deduced) {
-                    return true;
-                }
-                // `const thread T&` can bind a copy of an object in another space.
-                is_const_pattern(to) && self.deduce(to, arg.unqualified(), deduced)
-            }
-            _ => {
-                let decayed = self.decayed_value(arg);
-                self.deduce(pat, decayed, deduced)
-            }
+fn from_arg<'a>(cx: &mut Checker<'a>, pat: &ArgPat<'a>, arg: &TArg, deduced: &mut Deduced) -> bool {
+    match (pat, arg) {
+        (ArgPat::Type(Pat::Opaque), _) => true,
+        (ArgPat::Type(Pat::Fixed(want)), TArg::Type(ty)) => want == ty,
+        (ArgPat::Type(pat), TArg::Type(ty)) => exact(cx, pat, *ty, deduced),
+        (ArgPat::Value(ValuePat::Param(n)), arg @ (TArg::Value(..) | TArg::Function(_))) => {
+            bind(&cx.types, deduced, *n, arg.clone())
+        }
+        (ArgPat::Template(TemplatePat::Param(n)), arg @ TArg::Template(_)) => {
+            bind(&cx.types, deduced, *n, arg.clone())
+        }
+        (ArgPat::Template(TemplatePat::Fixed(want)), TArg::Template(have)) => want == have,
+        (ArgPat::Value(ValuePat::Opaque), _) => true,
+        (ArgPat::Value(ValuePat::Fixed(want)), TArg::Value(ty, value)) => {
+            super::evaluate::integer_of(&cx.types, *ty, value) == Some(*want)
+        }
+        _ => false,
+    }
+}
+
+/// As [`from_type`], but the pattern's own `const` must be in the type.
+fn exact<'a>(cx: &mut Checker<'a>, pat: &Pat<'a>, ty: QualTy, deduced: &mut Deduced) -> bool {
+    let quals = match pat {
+        Pat::Param(_, quals)
+        | Pat::Vector { quals, .. }
+        | Pat::Matrix { quals, .. }
+        | Pat::Class { quals, .. }
+        | Pat::Applied { quals, .. } => *quals,
+        Pat::Pointer(inner) => {
+            return match cx.types.pointee(ty.ty) {
+                Some(pointee) => ty.is_plain() && exact(cx, inner, pointee, deduced),
+                None => false,
+            };
+        }
+        _ => Qualifiers::default(),
+    };
+    (!quals.is_const || ty.is_const)
+        && (!quals.is_volatile || ty.is_volatile)
+        && from_type(cx, pat, ty, deduced)
+}
+
+fn pack<'a>(cx: &mut Checker<'a>, pat: &ArgPat<'a>, args: &[TArg], deduced: &mut Deduced) -> bool {
+    let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); deduced.len()];
+    let holes = holes_of(pat);
+    for arg in args {
+        let mut one = deduced.clone();
+        for &hole in &holes {
+            one[hole] = None;
+        }
+        if !from_arg(cx, pat, arg, &mut one) {
+            return false;
+        }
+        for &hole in &holes {
+            collected[hole].extend(one[hole].take());
         }
     }
+    for hole in holes {
+        deduced[hole] = Some(TArg::Pack(std::mem::take(&mut collected[hole]).into()));
+    }
+    true
+}
 
-    /// The type a value of this type is passed as.
-    pub(super) fn decayed_value(&mut self, ty: QualTy) -> QualTy {
-        match *self.types.kind(ty.ty) {
-            TyKind::Array(..) | TyKind::Function { .. } => self.decayed_param(ty),
-            TyKind::Reference { to, .. } => self.decayed_value(to),
-            _ => ty.unqualified(),
+fn from_function<'a>(
+    cx: &mut Checker<'a>,
+    ret: &Pat<'a>,
+    params: &[ArgPat<'a>],
+    ty: Ty,
+    deduced: &mut Deduced,
+) -> bool {
+    let function = match *cx.types.kind(ty) {
+        TyKind::Pointer(pointee) => pointee.ty,
+        TyKind::Reference { to, .. } => to.ty,
+        _ => ty,
+    };
+    let TyKind::Function { ret: have_ret, params: have } = cx.types.kind(function).clone() else {
+        return false;
+    };
+    let has_pack = matches!(params.last(), Some(ArgPat::Pack(_)));
+    let have: Vec<TArg> = have.iter().map(|&ty| TArg::Type(ty)).collect();
+    (has_pack || have.len() == params.len())
+        && from_type(cx, ret, have_ret, deduced)
+        && from_args(cx, params, &have, deduced)
+}
+
+/// Deduces from one argument of a call: `place` tells whether the argument designates memory.
+pub(super) fn from_call_arg<'a>(
+    cx: &mut Checker<'a>,
+    pat: &Pat<'a>,
+    arg: QualTy,
+    place: bool,
+    deduced: &mut Deduced,
+) -> bool {
+    match pat {
+        Pat::Fixed(_) | Pat::Opaque => true,
+        Pat::Reference { to, rvalue } => {
+            if *rvalue
+                && place
+                && let Pat::Param(n, quals) = **to
+                && quals == Qualifiers::default()
+            {
+                // A forwarding reference to a place.
+                let reference = QualTy::plain(cx.types.reference(arg, false));
+                return bind(&cx.types, deduced, n, TArg::Type(reference));
+            }
+            let arg = if place { arg } else { arg.unqualified() };
+            if from_type(cx, to, arg, deduced) {
+                return true;
+            }
+            // `const thread T&` can bind a copy of an object in another space.
+            is_const_pattern(to) && from_type(cx, to, arg.unqualified(), deduced)
         }
+        _ => {
+            let decayed = decayed_value(&mut cx.types, arg);
+            from_type(cx, pat, decayed, deduced)
+        }
+    }
+}
+
+/// The type a value of this type is passed as.
+pub(super) fn decayed_value(types: &mut Types, ty: QualTy) -> QualTy {
+    match *types.kind(ty.ty) {
+        TyKind::Array(..) | TyKind::Function { .. } => resolve_type::decayed_param(types, ty),
+        TyKind::Reference { to, .. } => decayed_value(types, to),
+        _ => ty.unqualified(),
     }
 }
 

@@ -6,9 +6,9 @@
 //! poison reports an error before it ends; the first limit that is hit ends the check and is reported
 //! exactly once, even if reporting is suppressed at that time.
 
+use super::entities::GlobalVarId;
 use super::table::Layer;
-use super::variable::GlobalVarId;
-use crate::hir::{FuncId, RecordId};
+use crate::hir::{Expr, ExprKind, FuncId, RecordId, Ty};
 use anymetal_diagnostics::{Diagnostic, Severity, Sink, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -205,11 +205,12 @@ impl Diagnostics {
 
     // --- failures without a report
 
-    /// Records that poison was created.
-    pub(super) fn note_poison(&mut self, span: Span) {
+    /// Returns poison, and records that it was created.
+    pub(super) fn poison(&mut self, span: Span) -> Expr {
         if self.quiet == 0 && self.unexplained.is_none() && !self.sink.has_errors() {
             self.unexplained = Some(span);
         }
+        Expr::value(ExprKind::Error, Ty::ERROR, span)
     }
 
     /// Ends the check: reports the limit that was hit, and a failure for which nothing was reported.

@@ -1,10 +1,11 @@
 //! Enumerations: the values of their enumerators and their underlying types.
 
-use super::checker::{Checker, LocalDecl};
+use super::checker::Checker;
 use super::convert::promote;
+use super::entities::{Found, LocalDecl};
 use super::evaluate::integer_of;
-use super::lookup::Found;
 use super::scopes::{ScopeId, ScopeKind};
+use super::{convert, evaluate, expr, resolve_type};
 use crate::ast::{self, NodeId};
 use crate::hir::{ConstValue, EnumId, EnumInfo, ScalarTy, Ty, TyKind, Types};
 use crate::token::Name;
@@ -76,79 +77,77 @@ impl<'a> Enums<'a> {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// The type of an enumeration.
-    pub(super) fn enum_ty(&mut self, ast: &'a ast::Enum, scope: ScopeId) -> Ty {
-        let key = (ast.id, scope);
-        if let Some(&ty) = self.enums.types.get(&key) {
-            return ty;
-        }
-        let id = EnumId(self.types.enums.len() as u32);
-        let name = ast.name.map_or_else(|| "(unnamed enum)".to_owned(), |name| name.to_string());
-        let fixed = ast.underlying.as_ref().map(|ty| {
-            let resolved = self.in_scope(scope, |s| s.resolve_type(ty));
-            match self.types.as_scalar(resolved.ty) {
-                Some(scalar) if scalar.is_integral() => scalar,
-                _ => {
-                    if !resolved.ty.is_error() {
-                        self.error(
-                            "enum-type",
-                            ty.span,
-                            "the underlying type of an enumeration must be an integer type",
-                        );
-                    }
-                    ScalarTy::I32
+/// The type of an enumeration.
+pub(super) fn type_of<'a>(cx: &mut Checker<'a>, ast: &'a ast::Enum, scope: ScopeId) -> Ty {
+    let key = (ast.id, scope);
+    if let Some(&ty) = cx.enums.types.get(&key) {
+        return ty;
+    }
+    let id = EnumId(cx.types.enums.len() as u32);
+    let name = ast.name.map_or_else(|| "(unnamed enum)".to_owned(), |name| name.to_string());
+    let fixed = ast.underlying.as_ref().map(|ty| {
+        let resolved = cx.in_scope(scope, |cx| resolve_type::resolve(cx, ty));
+        match cx.types.as_scalar(resolved.ty) {
+            Some(scalar) if scalar.is_integral() => scalar,
+            _ => {
+                if !resolved.ty.is_error() {
+                    cx.error(
+                        "enum-type",
+                        ty.span,
+                        "the underlying type of an enumeration must be an integer type",
+                    );
                 }
+                ScalarTy::I32
             }
+        }
+    });
+    let fixed = fixed.or(ast.is_scoped.then_some(ScalarTy::I32));
+    let underlying = fixed.unwrap_or(ScalarTy::I32);
+    let promoted = promote(underlying);
+    let is_fixed = fixed.is_some();
+    cx.types.enums.push(EnumInfo { name, underlying, is_fixed, promoted, is_scoped: ast.is_scoped });
+    let ty = cx.types.intern(TyKind::Enum(id));
+    cx.enums.types.insert(key, ty);
+    cx.enums.insts.push(EnumInst { ast, scope, values: Vec::new(), is_complete: false });
+    evaluate_enumerators(cx, id, scope);
+    if !is_fixed {
+        let info = &mut cx.types.enums[id.0 as usize];
+        let values = cx.enums.get(id).values.iter().map(|&(value, _)| value);
+        (info.underlying, info.promoted) = representation(values);
+    }
+    cx.enums.get_mut(id).is_complete = true;
+    ty
+}
+
+fn evaluate_enumerators(cx: &mut Checker<'_>, id: EnumId, scope: ScopeId) {
+    let ast = cx.enums.get(id).ast;
+    // Each is a name of those after it, wherever the enumeration is declared.
+    let scope = cx.scopes.add(scope, ScopeKind::Block(FxHashMap::default()));
+    for enumerator in ast.enumerators.iter().flatten() {
+        let written = enumerator.value.as_ref().and_then(|expr| {
+            cx.in_scope(scope, |cx| {
+                let value = expr::check(cx, expr);
+                let value = convert::builtin_operand(cx, value);
+                let ty = value.ty.ty;
+                if ty.is_error() { None } else { evaluate::constant_integer(cx, value).map(|n| (n, ty)) }
+            })
         });
-        let fixed = fixed.or(ast.is_scoped.then_some(ScalarTy::I32));
-        let underlying = fixed.unwrap_or(ScalarTy::I32);
-        let promoted = promote(underlying);
-        let is_fixed = fixed.is_some();
-        self.types.enums.push(EnumInfo { name, underlying, is_fixed, promoted, is_scoped: ast.is_scoped });
-        let ty = self.types.intern(TyKind::Enum(id));
-        self.enums.types.insert(key, ty);
-        self.enums.insts.push(EnumInst { ast, scope, values: Vec::new(), is_complete: false });
-        self.evaluate_enumerators(id, scope);
-        if !is_fixed {
-            let info = &mut self.types.enums[id.0 as usize];
-            let values = self.enums.get(id).values.iter().map(|&(value, _)| value);
-            (info.underlying, info.promoted) = representation(values);
-        }
-        self.enums.get_mut(id).is_complete = true;
-        ty
+        let (value, ty) = written.unwrap_or_else(|| cx.enums.next_enumerator(&cx.types, id));
+        let info = cx.types.enumeration(id);
+        let ty = if info.is_fixed { Ty::scalar(info.underlying) } else { ty };
+        cx.enums.get_mut(id).values.push((value, ty));
+        let scalar = cx.types.scalar_repr(ty).expect("an enumerator's type is an integer's");
+        let bits = value as u64 & anymetal_ir::eval::mask(scalar.into());
+        let known = LocalDecl::Enumerator(ty, ConstValue::Scalar(bits));
+        cx.in_scope(scope, |cx| cx.declare_local(enumerator.name, known, enumerator.span));
     }
+}
 
-    fn evaluate_enumerators(&mut self, id: EnumId, scope: ScopeId) {
-        let ast = self.enums.get(id).ast;
-        // Each is a name of those after it, wherever the enumeration is declared.
-        let scope = self.scopes.add(scope, ScopeKind::Block(FxHashMap::default()));
-        for enumerator in ast.enumerators.iter().flatten() {
-            let written = enumerator.value.as_ref().and_then(|expr| {
-                self.in_scope(scope, |s| {
-                    let value = s.expr(expr);
-                    let value = s.builtin_operand(value);
-                    let ty = value.ty.ty;
-                    if ty.is_error() { None } else { s.constant_integer(value).map(|n| (n, ty)) }
-                })
-            });
-            let (value, ty) = written.unwrap_or_else(|| self.enums.next_enumerator(&self.types, id));
-            let info = self.types.enumeration(id);
-            let ty = if info.is_fixed { Ty::scalar(info.underlying) } else { ty };
-            self.enums.get_mut(id).values.push((value, ty));
-            let scalar = self.types.scalar_repr(ty).expect("an enumerator's type is an integer's");
-            let bits = value as u64 & anymetal_ir::eval::mask(scalar.into());
-            let known = LocalDecl::Enumerator(ty, ConstValue::Scalar(bits));
-            self.in_scope(scope, |s| s.declare_local(enumerator.name, known, enumerator.span));
-        }
-    }
-
-    /// The n-th enumerator. While the enumeration is being evaluated, those before the current one are
-    /// plain integers.
-    pub(super) fn enumerator(&mut self, ast: &'a ast::Enum, scope: ScopeId, n: u32) -> Found<'a> {
-        let ty = self.enum_ty(ast, scope);
-        self.enums.enumerator_of(&self.types, ty, n as usize).unwrap_or(Found::Error)
-    }
+/// The n-th enumerator. While the enumeration is being evaluated, those before the current one are
+/// plain integers.
+pub(super) fn enumerator<'a>(cx: &mut Checker<'a>, ast: &'a ast::Enum, scope: ScopeId, n: u32) -> Found<'a> {
+    let ty = type_of(cx, ast, scope);
+    cx.enums.enumerator_of(&cx.types, ty, n as usize).unwrap_or(Found::Error)
 }
 
 /// Whether an integer type has the value.

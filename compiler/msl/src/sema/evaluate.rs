@@ -1,4 +1,4 @@
-//! Constant evaluation: the entrance to the machine in [`machine`], and constants as bytes.
+//! Constant evaluation: the entrance to the machine in `machine`, and constants as bytes.
 
 mod arithmetic;
 mod builtin;
@@ -9,6 +9,8 @@ mod place;
 mod value;
 
 use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::{convert, expr, function};
 use crate::hir::{
     self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types, UnaryOp,
 };
@@ -32,123 +34,121 @@ impl NotConstant {
 /// The most steps that one evaluation may repeat, each time after it found a function that was not checked.
 const MAX_REPEATED_STEPS: u64 = 4 * machine::MAX_CONSTANT_STEPS;
 
-impl<'a> Checker<'a> {
-    /// The value of an expression, if it is constant.
-    pub(super) fn evaluate(&mut self, expr: &Expr) -> Result<ConstValue, NotConstant> {
-        if let ExprKind::Const(value) = &expr.kind {
-            return Ok(value.clone());
-        }
-        let mut repeated = 0;
-        loop {
-            let before = self.limits.constant_steps;
-            match self.machine().run(expr) {
-                Ok(value) => return Ok(value),
-                Err(Fail::NotConstant(problem)) => return Err(problem),
-                Err(Fail::TooDeep(span)) => {
-                    self.limits.report_too_deep(span, &mut self.diagnostics);
-                    return Err(NotConstant::new(span, "constant evaluation nests too deeply"));
+/// The value of an expression, if it is constant.
+pub(super) fn value_of(cx: &mut Checker<'_>, expr: &Expr) -> Result<ConstValue, NotConstant> {
+    if let ExprKind::Const(value) = &expr.kind {
+        return Ok(value.clone());
+    }
+    let mut repeated = 0;
+    loop {
+        let before = cx.limits.constant_steps;
+        match machine(cx).run(expr) {
+            Ok(value) => return Ok(value),
+            Err(Fail::NotConstant(problem)) => return Err(problem),
+            Err(Fail::TooDeep(span)) => {
+                cx.limits.report_too_deep(span, &mut cx.diagnostics);
+                return Err(NotConstant::new(span, "constant evaluation nests too deeply"));
+            }
+            Err(Fail::NeedsBody(func)) => {
+                // Repeated steps have a separate limit.
+                repeated += cx.limits.constant_steps - before;
+                cx.limits.constant_steps = before;
+                if repeated > MAX_REPEATED_STEPS {
+                    return Err(NotConstant::new(expr.span, "constant evaluation takes too many steps"));
                 }
-                Err(Fail::NeedsBody(func)) => {
-                    // Repeated steps have a separate limit.
-                    repeated += self.limits.constant_steps - before;
-                    self.limits.constant_steps = before;
-                    if repeated > MAX_REPEATED_STEPS {
-                        return Err(NotConstant::new(expr.span, "constant evaluation takes too many steps"));
-                    }
-                    self.ensure_body(func);
-                }
+                function::ensure_body(cx, func);
             }
         }
     }
+}
 
-    fn machine(&mut self) -> Machine<'_, 'a> {
-        let facts = Facts {
-            functions: &self.functions,
-            numbers: &self.linking.numbers,
-            data: &self.data,
-            function: &self.function,
-            constants: &self.local_constants,
-            diagnostics: &self.diagnostics,
-        };
-        Machine::new(facts, &mut self.types, &mut self.limits)
+fn machine<'c, 'a>(cx: &'c mut Checker<'a>) -> Machine<'c, 'a> {
+    let facts = Facts {
+        functions: &cx.functions,
+        numbers: &cx.linking.numbers,
+        data: &cx.data,
+        function: &cx.function,
+        constants: &cx.local_constants,
+        diagnostics: &cx.diagnostics,
+    };
+    Machine::new(facts, &mut cx.types, &mut cx.limits)
+}
+
+pub(super) fn report_not_constant(
+    diagnostics: &mut Diagnostics,
+    span: Span,
+    message: impl Into<String>,
+    problem: NotConstant,
+) {
+    let diagnostic = Diagnostic::error("not-constant", span, message);
+    diagnostics.report(diagnostic.with_note(problem.span, problem.message));
+}
+
+/// The value of a constant expression; reported if it is none.
+pub(super) fn constant(cx: &mut Checker<'_>, expr: Expr) -> Option<ConstValue> {
+    if expr.ty.ty.is_error() {
+        return None;
     }
-
-    pub(super) fn report_not_constant(
-        &mut self,
-        span: Span,
-        message: impl Into<String>,
-        problem: NotConstant,
-    ) {
-        let diagnostic = Diagnostic::error("not-constant", span, message);
-        self.report(diagnostic.with_note(problem.span, problem.message));
-    }
-
-    /// The value of a constant expression; reported if it is none.
-    pub(super) fn constant(&mut self, expr: Expr) -> Option<ConstValue> {
-        if expr.ty.ty.is_error() {
-            return None;
-        }
-        let span = expr.span;
-        let value = self.values().whole_value(expr);
-        match self.evaluate(&value) {
-            Ok(value) => Some(value),
-            Err(problem) => {
-                self.report_not_constant(span, "this must be a constant expression", problem);
-                None
-            }
+    let span = expr.span;
+    let value = cx.values().whole_value(expr);
+    match value_of(cx, &value) {
+        Ok(value) => Some(value),
+        Err(problem) => {
+            report_not_constant(&mut cx.diagnostics, span, "this must be a constant expression", problem);
+            None
         }
     }
+}
 
-    /// The value of an integral constant expression; reported if it is none.
-    pub(super) fn constant_integer(&mut self, expr: Expr) -> Option<i128> {
-        let span = expr.span;
-        let expr = self.builtin_operand(expr);
-        let ty = expr.ty.ty;
-        if ty.is_error() {
-            return None;
-        }
-        if self.types.scalar_repr(ty).is_none_or(ScalarTy::is_float) {
-            let shown = self.types.display(ty);
-            self.error("not-an-integer", span, format!("an integer constant is needed, not a `{shown}`"));
-            return None;
-        }
-        let value = self.constant(expr)?;
-        integer_of(&self.types, ty, &value)
+/// The value of an integral constant expression; reported if it is none.
+pub(super) fn constant_integer(cx: &mut Checker<'_>, expr: Expr) -> Option<i128> {
+    let span = expr.span;
+    let expr = convert::builtin_operand(cx, expr);
+    let ty = expr.ty.ty;
+    if ty.is_error() {
+        return None;
     }
-
-    /// The value of a constant expression converted to a type; reported if it is none.
-    pub(super) fn constant_of_type(&mut self, expr: Expr, to: QualTy) -> Option<ConstValue> {
-        let converted = self.convert(expr, to.unqualified(), "for a template argument");
-        self.constant(converted)
+    if cx.types.scalar_repr(ty).is_none_or(ScalarTy::is_float) {
+        let shown = cx.types.display(ty);
+        cx.error("not-an-integer", span, format!("an integer constant is needed, not a `{shown}`"));
+        return None;
     }
+    let value = constant(cx, expr)?;
+    integer_of(&cx.types, ty, &value)
+}
 
-    /// A condition that must be constant.
-    pub(super) fn constant_condition(&mut self, expr: Expr) -> Option<bool> {
-        let cond = self.condition(expr);
-        let value = self.constant(cond)?;
-        value.as_scalar().map(|bits| bits != 0)
+/// The value of a constant expression converted to a type; reported if it is none.
+pub(super) fn constant_of_type(cx: &mut Checker<'_>, expr: Expr, to: QualTy) -> Option<ConstValue> {
+    let converted = convert::to_type(cx, expr, to.unqualified(), "for a template argument");
+    constant(cx, converted)
+}
+
+/// A condition that must be constant.
+pub(super) fn constant_condition(cx: &mut Checker<'_>, expr: Expr) -> Option<bool> {
+    let cond = expr::condition(cx, expr);
+    let value = constant(cx, cond)?;
+    value.as_scalar().map(|bits| bits != 0)
+}
+
+/// `static_assert(cond, "message")`.
+pub(super) fn static_assert<'a>(
+    cx: &mut Checker<'a>,
+    cond: &'a crate::ast::Expr,
+    message: Option<crate::token::Name>,
+    span: Span,
+) {
+    let value = expr::check(cx, cond);
+    if value.ty.ty.is_error() {
+        return;
     }
-
-    /// `static_assert(cond, "message")`.
-    pub(super) fn static_assert(
-        &mut self,
-        cond: &'a crate::ast::Expr,
-        message: Option<crate::token::Name>,
-        span: Span,
-    ) {
-        let value = self.expr(cond);
-        if value.ty.ty.is_error() {
-            return;
-        }
-        if self.constant_condition(value) == Some(false) {
-            let text = message.map_or_else(String::new, |text| format!(": {text}"));
-            self.diagnostics.error_of_caller(
-                self.table,
-                "static-assert",
-                span,
-                format!("static assertion failed{text}"),
-            );
-        }
+    if constant_condition(cx, value) == Some(false) {
+        let text = message.map_or_else(String::new, |text| format!(": {text}"));
+        cx.diagnostics.error_of_caller(
+            cx.table,
+            "static-assert",
+            span,
+            format!("static assertion failed{text}"),
+        );
     }
 }
 

@@ -10,18 +10,25 @@ mod definition;
 mod registry;
 mod signature;
 
-use super::checker::{Checker, FnDeclId, TArg};
+use super::checker::Checker;
 use super::diagnostics::Trace;
+use super::entities::{FnDeclId, TArg};
 use super::init::Synthesised;
 use super::pattern::Pat;
 use super::scopes::ScopeId;
-use super::spelling;
+use super::{spelling, template_args};
 use crate::ast::{self, Access, TemplateParams, TypeKind};
-use crate::hir::{self, FuncId, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{self, FuncId, QualTy, RecordId, Ty, TyKind, Types};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
+pub(super) use body::{ensure_body, return_type};
+pub(super) use definition::{find_definition, specialisation};
 pub(super) use registry::Functions;
+pub(super) use signature::{
+    add_param_types, args_with_deduction, param_pattern, param_types, patterns_of, signature,
+    with_param_names,
+};
 
 /// A declared function.
 #[derive(Debug)]
@@ -98,91 +105,95 @@ pub(super) struct Definition<'a> {
     pub(super) scope: ScopeId,
 }
 
-impl<'a> Checker<'a> {
-    /// Whether declarations with these parameters declare one function: qualifiers of a parameter itself are
-    /// its body's own matter.
-    pub(super) fn are_same_params(a: &[QualTy], b: &[QualTy]) -> bool {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.unqualified() == b.unqualified())
-    }
+/// Whether declarations with these parameters declare one function: qualifiers of a parameter itself are
+/// its body's own matter.
+pub(super) fn are_same_params(a: &[QualTy], b: &[QualTy]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.unqualified() == b.unqualified())
+}
 
-    /// The name for messages.
-    fn decl_name(&self, id: FnDeclId) -> String {
-        let decl = self.functions.decl(id);
-        let name = spelling::function(&decl.ast.name);
-        match decl.owner {
-            Some(owner) => format!("{}::{name}", self.types.record(owner).name),
-            None => name,
+/// The name for messages.
+fn decl_name(types: &Types, functions: &Functions<'_>, id: FnDeclId) -> String {
+    let decl = functions.decl(id);
+    let name = spelling::function(&decl.ast.name);
+    match decl.owner {
+        Some(owner) => format!("{}::{name}", types.record(owner).name),
+        None => name,
+    }
+}
+
+/// The function with these template arguments; its signature is checked here (and fails, reported,
+/// when it makes no sense).
+pub(super) fn instantiate(
+    cx: &mut Checker<'_>,
+    id: FnDeclId,
+    args: Rc<[TArg]>,
+    span: Span,
+) -> Option<FuncId> {
+    if let Some(known) = cx.functions.instance(id, &args) {
+        return Some(known);
+    }
+    let decl = cx.functions.decl(id);
+    let (ast, template, outer) = (decl.ast, decl.template, decl.scope);
+    let scope = match template {
+        Some(template) => cx.scopes.template_scope(&template.params, &args, outer),
+        None => outer,
+    };
+    let (params, ret) = match template {
+        Some(_) => cx.instantiating(
+            |cx| instantiation_text(cx, id, &args),
+            span,
+            |cx| cx.in_scope(scope, |cx| signature::signature(cx, ast)),
+        )??,
+        // Its own rights count, which those of a friend are.
+        None if cx.functions.decl(id).owner.is_none() => {
+            cx.without_access(|cx| signature::plain_signature(cx, ast, scope, span))?
         }
+        None => signature::plain_signature(cx, ast, scope, span)?,
+    };
+    let mut name = decl_name(&cx.types, &cx.functions, id);
+    if !args.is_empty() {
+        name = format!("{name}<{}>", template_args::show_args(cx, &args));
     }
+    let trace = match template {
+        Some(_) => cx.diagnostics.trace_with(instantiation_text(cx, id, &args), span),
+        None => trace_of_member(cx, id, span),
+    };
+    let func = cx.functions.add(FnInst {
+        name,
+        origin: Origin::Decl(id),
+        args: args.clone(),
+        scope,
+        params,
+        ret,
+        this: signature::this_of(&cx.records, &cx.functions, id),
+        state: BodyState::Unchecked,
+        hir: None,
+        trace,
+        span: ast.span,
+        requested: span,
+        definition: None,
+    });
+    cx.functions.set_instance(id, args, func);
+    Some(func)
+}
 
-    /// The function with these template arguments; its signature is checked here (and fails, reported,
-    /// when it makes no sense).
-    pub(super) fn instantiate_function(
-        &mut self,
-        id: FnDeclId,
-        args: Rc<[TArg]>,
-        span: Span,
-    ) -> Option<FuncId> {
-        if let Some(known) = self.functions.instance(id, &args) {
-            return Some(known);
-        }
-        let decl = self.functions.decl(id);
-        let (ast, template, outer) = (decl.ast, decl.template, decl.scope);
-        let scope = match template {
-            Some(template) => self.scopes.template_scope(&template.params, &args, outer),
-            None => outer,
-        };
-        let (params, ret) = match template {
-            Some(_) => self.instantiating(
-                |s| s.instantiation_text(id, &args),
-                span,
-                |s| s.in_scope(scope, |s| s.signature(ast)),
-            )??,
-            // Its own rights count, which those of a friend are.
-            None if self.functions.decl(id).owner.is_none() => {
-                self.without_access(|s| s.plain_signature(ast, scope, span))?
-            }
-            None => self.plain_signature(ast, scope, span)?,
-        };
-        let mut name = self.decl_name(id);
-        if !args.is_empty() {
-            name = format!("{name}<{}>", self.show_args(&args));
-        }
-        let trace = match template {
-            Some(_) => self.diagnostics.trace_with(self.instantiation_text(id, &args), span),
-            None => self.trace_of_member(id, span),
-        };
-        let func = self.functions.add(FnInst {
-            name,
-            origin: Origin::Decl(id),
-            args: args.clone(),
-            scope,
-            params,
-            ret,
-            this: self.this_of(id),
-            state: BodyState::Unchecked,
-            hir: None,
-            trace,
-            span: ast.span,
-            requested: span,
-            definition: None,
-        });
-        self.functions.set_instance(id, args, func);
-        Some(func)
-    }
+/// The trace of a member function of an instantiated class.
+fn trace_of_member(cx: &Checker<'_>, id: FnDeclId, span: Span) -> Option<Rc<Trace>> {
+    let owner = cx.functions.decl(id).owner?;
+    cx.records.get(owner).template.as_ref()?;
+    let text = format!(
+        "in instantiation of member function `{}` requested here",
+        decl_name(&cx.types, &cx.functions, id)
+    );
+    cx.diagnostics.trace_of_later(text, span)
+}
 
-    /// The trace of a member function of an instantiated class.
-    fn trace_of_member(&self, id: FnDeclId, span: Span) -> Option<Rc<Trace>> {
-        let owner = self.functions.decl(id).owner?;
-        self.records.get(owner).template.as_ref()?;
-        let text = format!("in instantiation of member function `{}` requested here", self.decl_name(id));
-        self.diagnostics.trace_of_later(text, span)
-    }
-
-    fn instantiation_text(&self, id: FnDeclId, args: &[TArg]) -> String {
-        let name = self.decl_name(id);
-        format!("in instantiation of function template `{name}<{}>` requested here", self.show_args(args))
-    }
+fn instantiation_text(cx: &Checker<'_>, id: FnDeclId, args: &[TArg]) -> String {
+    let name = decl_name(&cx.types, &cx.functions, id);
+    format!(
+        "in instantiation of function template `{name}<{}>` requested here",
+        template_args::show_args(cx, args)
+    )
 }
 
 /// Whether a result type is to be deduced.

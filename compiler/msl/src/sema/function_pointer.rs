@@ -7,9 +7,11 @@
 //! it.
 
 use super::call::Arg;
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
 use super::deduce::Deduced;
+use super::entities::FnDeclId;
 use super::pattern::Pat;
+use super::{call, deduce, dispatch, function, overload, special};
 use crate::ast::{self, ExprKind as Ast, TemplateArg};
 use crate::hir::{ConstValue, Expr, ExprKind, FuncId, QualTy, Ty, TyKind};
 use anymetal_diagnostics::Span;
@@ -43,124 +45,122 @@ impl FunctionNumbers {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// The pointer to a function.
-    pub(super) fn function_pointer(&mut self, function: FuncId, span: Span) -> Expr {
-        if !self.check_usable(function, None, span) {
-            return self.poison(span);
+/// The pointer to a function.
+pub(super) fn pointer_to(cx: &mut Checker<'_>, function: FuncId, span: Span) -> Expr {
+    if !special::check_usable(cx, function, None, span) {
+        return cx.poison(span);
+    }
+    let Some(signature) = signature_of(cx, function, span) else { return cx.poison(span) };
+    dispatch::number_handles(cx);
+    let number = match cx.linking.numbers.numbers.get(&function) {
+        Some(&number) => number,
+        None => {
+            let number = cx.linking.numbers.next;
+            cx.linking.numbers.next += 1;
+            cx.linking.numbers.insert(number, function);
+            number
         }
-        let Some(signature) = self.function_signature(function, span) else { return self.poison(span) };
-        self.number_handles();
-        let number = match self.linking.numbers.numbers.get(&function) {
-            Some(&number) => number,
-            None => {
-                let number = self.linking.numbers.next;
-                self.linking.numbers.next += 1;
-                self.linking.numbers.insert(number, function);
-                number
+    };
+    let pointer = cx.types.pointer(QualTy::plain(signature));
+    Expr::value(ExprKind::Const(ConstValue::Scalar(u64::from(number))), pointer, span)
+}
+
+/// The function type of a function.
+pub(super) fn signature_of(cx: &mut Checker<'_>, function: FuncId, span: Span) -> Option<Ty> {
+    let params = cx.functions.inst(function).params.iter().copied().collect();
+    let ret = function::return_type(cx, function, span);
+    (!ret.ty.is_error()).then(|| cx.types.intern(TyKind::Function { ret, params }))
+}
+
+/// The value of a name that means functions, of which there must be one.
+pub(super) fn named_function<'a>(
+    cx: &mut Checker<'a>,
+    decls: &[FnDeclId],
+    args: Option<&'a [TemplateArg]>,
+    span: Span,
+) -> Expr {
+    if decls.iter().any(|&decl| cx.functions.needs_object(decl)) {
+        cx.error("function-pointer", span, "there are no pointers to methods: call it with an object");
+        return cx.poison(span);
+    }
+    match overload::function_without_call(cx, decls, args, span) {
+        Some(function) => pointer_to(cx, function, span),
+        None => cx.poison(span),
+    }
+}
+
+/// A name that means functions as a pointer of a type.
+pub(super) fn function_of_pointer<'a>(
+    cx: &mut Checker<'a>,
+    decls: &[FnDeclId],
+    args: Option<&'a [TemplateArg]>,
+    to: QualTy,
+    span: Span,
+) -> Expr {
+    let errors = cx.diagnostics.error_count();
+    match overload::function_for_type(cx, decls, args, to.ty, span) {
+        Some(function) => pointer_to(cx, function, span),
+        None => {
+            if cx.diagnostics.error_count() == errors {
+                let message = format!("no function of this name has type `{}`", cx.show(to));
+                cx.error("no-matching-function", span, message);
             }
-        };
-        let pointer = self.types.pointer(QualTy::plain(signature));
-        Expr::value(ExprKind::Const(ConstValue::Scalar(u64::from(number))), pointer, span)
+            cx.poison(span)
+        }
     }
+}
 
-    /// The function type of a function.
-    pub(super) fn function_signature(&mut self, function: FuncId, span: Span) -> Option<Ty> {
-        let params = self.functions.inst(function).params.iter().copied().collect();
-        let ret = self.return_type(function, span);
-        (!ret.ty.is_error()).then(|| self.types.intern(TyKind::Function { ret, params }))
+/// Deduces from a name that means one function.
+pub(super) fn deduce_from_function<'a>(
+    cx: &mut Checker<'a>,
+    pattern: &Pat<'a>,
+    (decls, args, span): (&Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
+    deduced: &mut Deduced,
+) -> bool {
+    if decls.iter().any(|&decl| cx.functions.needs_object(decl)) {
+        return false;
     }
+    let only = cx.quietly(|cx| overload::function_without_call(cx, decls, args, span)).ok().flatten();
+    // Which of several is meant follows from other arguments, or from explicit ones.
+    let Some(function) = only else { return true };
+    let Some(signature) = signature_of(cx, function, span) else { return false };
+    let pointer = QualTy::plain(cx.types.pointer(QualTy::plain(signature)));
+    deduce::from_call_arg(cx, pattern, pointer, false, deduced)
+}
 
-    /// The value of a name that means functions, of which there must be one.
-    pub(super) fn named_function(
-        &mut self,
-        decls: &[FnDeclId],
-        args: Option<&'a [TemplateArg]>,
-        span: Span,
-    ) -> Expr {
-        if decls.iter().any(|&decl| self.functions.needs_object(decl)) {
-            self.error("function-pointer", span, "there are no pointers to methods: call it with an object");
-            return self.poison(span);
-        }
-        match self.function_without_call(decls, args, span) {
-            Some(function) => self.function_pointer(function, span),
-            None => self.poison(span),
-        }
+/// Whether an expression is the name of functions.
+pub(super) fn is_function_name(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        Ast::Paren(inner) => is_function_name(inner),
+        Ast::Path(_) => true,
+        _ => false,
     }
+}
 
-    /// A name that means functions as a pointer of a type.
-    pub(super) fn function_of_pointer(
-        &mut self,
-        decls: &[FnDeclId],
-        args: Option<&'a [TemplateArg]>,
-        to: QualTy,
-        span: Span,
-    ) -> Expr {
-        let errors = self.diagnostics.error_count();
-        match self.function_for_type(decls, args, to.ty, span) {
-            Some(function) => self.function_pointer(function, span),
-            None => {
-                if self.diagnostics.error_count() == errors {
-                    let message = format!("no function of this name has type `{}`", self.show(to));
-                    self.error("no-matching-function", span, message);
-                }
-                self.poison(span)
-            }
-        }
+/// A call through a pointer. Of a known function it is a plain call.
+pub(super) fn call<'a>(cx: &mut Checker<'a>, pointer: Expr, args: Vec<Arg<'a>>, span: Span) -> Expr {
+    let pointer = cx.values().rvalue(pointer);
+    if let ExprKind::Const(ConstValue::Scalar(number)) = pointer.kind
+        && let Some(function) = cx.linking.numbers.function(number)
+    {
+        return call::known(cx, function, None, args, span);
     }
-
-    /// Deduces from a name that means one function.
-    pub(super) fn deduce_from_function(
-        &mut self,
-        pattern: &Pat<'a>,
-        (decls, args, span): (&Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
-        deduced: &mut Deduced,
-    ) -> bool {
-        if decls.iter().any(|&decl| self.functions.needs_object(decl)) {
-            return false;
-        }
-        let only = self.quietly(|s| s.function_without_call(decls, args, span)).ok().flatten();
-        // Which of several is meant follows from other arguments, or from explicit ones.
-        let Some(function) = only else { return true };
-        let Some(signature) = self.function_signature(function, span) else { return false };
-        let pointer = QualTy::plain(self.types.pointer(QualTy::plain(signature)));
-        self.deduce_call_arg(pattern, pointer, false, deduced)
+    let Some(signature) = cx.types.pointed_function(pointer.ty.ty) else { return cx.poison(span) };
+    let TyKind::Function { params, .. } = cx.types.kind(signature).clone() else {
+        return cx.poison(span);
+    };
+    if args.len() != params.len() {
+        let shown = cx.types.display(signature);
+        let message =
+            format!("a function of type `{shown}` takes {} arguments, not {}", params.len(), args.len());
+        cx.error("argument-count", span, message);
+        return cx.poison(span);
     }
-
-    /// Whether an expression is the name of functions.
-    pub(super) fn is_function_name(&self, expr: &ast::Expr) -> bool {
-        match &expr.kind {
-            Ast::Paren(inner) => self.is_function_name(inner),
-            Ast::Path(_) => true,
-            _ => false,
-        }
+    let mut values = vec![pointer];
+    values.extend(args.into_iter().zip(params.iter()).map(|(arg, &param)| call::convert_arg(cx, arg, param)));
+    if values.iter().any(|value| value.ty.ty.is_error()) {
+        return cx.poison(span);
     }
-
-    /// A call through a pointer. Of a known function it is a plain call.
-    pub(super) fn call_pointer(&mut self, pointer: Expr, args: Vec<Arg<'a>>, span: Span) -> Expr {
-        let pointer = self.values().rvalue(pointer);
-        if let ExprKind::Const(ConstValue::Scalar(number)) = pointer.kind
-            && let Some(function) = self.linking.numbers.function(number)
-        {
-            return self.call_known(function, None, args, span);
-        }
-        let Some(signature) = self.types.pointed_function(pointer.ty.ty) else { return self.poison(span) };
-        let TyKind::Function { params, .. } = self.types.kind(signature).clone() else {
-            return self.poison(span);
-        };
-        if args.len() != params.len() {
-            let shown = self.types.display(signature);
-            let message =
-                format!("a function of type `{shown}` takes {} arguments, not {}", params.len(), args.len());
-            self.error("argument-count", span, message);
-            return self.poison(span);
-        }
-        let mut values = vec![pointer];
-        values.extend(args.into_iter().zip(params.iter()).map(|(arg, &param)| self.convert_arg(arg, param)));
-        if values.iter().any(|value| value.ty.ty.is_error()) {
-            return self.poison(span);
-        }
-        let dispatch = self.dispatch_function(signature, span);
-        self.call_function(dispatch, None, values, span)
-    }
+    let dispatch = dispatch::function_of(cx, signature, span);
+    call::function(cx, dispatch, None, values, span)
 }

@@ -8,9 +8,13 @@ mod params;
 mod resources;
 mod stage_in;
 
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::entities::FnDeclId;
+use super::function::Functions;
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer};
+use super::{evaluate, expr};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
 use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};
 use crate::token::Name;
@@ -18,6 +22,8 @@ use anymetal_diagnostics::Span;
 use anymetal_ir::Query;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub(super) use instantiation::function;
+pub(super) use params::{attribute_index, check_params, thread_fact_type};
 pub(super) use stage_in::fetches;
 
 /// An entry point, before anything about it is checked.
@@ -181,77 +187,87 @@ pub(super) fn global_thread_attribute(attribute: &ast::Attribute) -> Option<(Que
     (name != GRID_ORIGIN && name != DISPATCH_QUADGROUPS).then_some((query, components))
 }
 
-impl<'a> Checker<'a> {
-    /// The name by which the host and other libraries know a visible function.
-    pub(super) fn visible_name(&mut self, func: FuncId, decl: FnDeclId) -> Option<String> {
-        if !is_visible(&self.functions.decl(decl).ast.attributes) {
-            return None;
-        }
-        let declared = self.linking.links.entrances;
-        for entrance in declared.iter().filter(|entrance| entrance.kind != EntranceKind::Kernel) {
-            if self.quietly(|s| s.kernel_function(entrance)).ok().flatten() == Some(func) {
-                return Some(entrance.name.clone());
-            }
-        }
-        None
+/// The name by which the host and other libraries know a visible function.
+pub(super) fn visible_name(cx: &mut Checker<'_>, func: FuncId, decl: FnDeclId) -> Option<String> {
+    if !is_visible(&cx.functions.decl(decl).ast.attributes) {
+        return None;
     }
-
-    /// `[[max_total_threads_per_threadgroup(n)]]`
-    pub(super) fn max_threads(&mut self, func: FuncId) -> Option<u32> {
-        let (attribute, scope) = self.kernel_attribute(func, self.names.max_total_threads)?;
-        let arg = attribute.args.first()?;
-        self.thread_count(arg, scope)
-    }
-
-    /// `[[required_threads_per_threadgroup(x, y, z)]]`; what is left out is 1.
-    pub(super) fn required_threads(&mut self, func: FuncId, max_threads: Option<u32>) -> Option<[u32; 3]> {
-        let (attribute, scope) = self.kernel_attribute(func, self.names.required_threads)?;
-        if !(1..=3).contains(&attribute.args.len()) {
-            let message = format!("`{}` takes the threads along x, y and z", attribute.name);
-            self.error("attribute-argument", attribute.span, message);
-            return None;
-        }
-        let mut size = [1; 3];
-        for (extent, arg) in size.iter_mut().zip(&attribute.args) {
-            *extent = self.thread_count(arg, scope)?;
-        }
-        let (threads, most) = (size.iter().product::<u32>(), max_threads.unwrap_or(1024));
-        if threads > most {
-            let message = format!("these are {threads} threads, and a threadgroup has at most {most}");
-            self.error("attribute-argument", attribute.span, message);
-            return None;
-        }
-        Some(size)
-    }
-
-    /// An attribute of a kernel's function, and the scope of its arguments.
-    fn kernel_attribute(&self, func: FuncId, name: Name) -> Option<(&'a ast::Attribute, ScopeId)> {
-        let decl = self.functions.inst(func).origin.decl()?;
-        let attribute =
-            self.functions.decl(decl).ast.attributes.iter().find(|attribute| attribute.name == name)?;
-        Some((attribute, self.functions.inst(func).scope))
-    }
-
-    /// A number of threads of a threadgroup, as a constant expression.
-    fn thread_count(&mut self, arg: &'a ast::Expr, scope: ScopeId) -> Option<u32> {
-        let value = self.in_scope(scope, |s| {
-            let value = s.expr(arg);
-            s.constant_integer(value)
-        })?;
-        match u32::try_from(value) {
-            Ok(n @ 1..=1024) => Some(n),
-            _ => {
-                let message = format!("a threadgroup has between 1 and 1024 threads, not {value}");
-                self.error("attribute-argument", arg.span, message);
-                None
-            }
+    let declared = cx.linking.links.entrances;
+    for entrance in declared.iter().filter(|entrance| entrance.kind != EntranceKind::Kernel) {
+        if cx.quietly(|cx| instantiation::function(cx, entrance)).ok().flatten() == Some(func) {
+            return Some(entrance.name.clone());
         }
     }
+    None
+}
 
-    /// A kernel returns nothing.
-    pub(super) fn check_kernel_result(&mut self, func: FuncId, span: Span) {
-        if self.functions.inst(func).ret.is_some_and(|ret| ret.ty != Ty::VOID) {
-            self.error("kernel-result", span, "a kernel must return `void`");
+/// `[[max_total_threads_per_threadgroup(n)]]`
+pub(super) fn max_threads(cx: &mut Checker<'_>, func: FuncId) -> Option<u32> {
+    let (attribute, scope) = attribute_of(&cx.functions, func, cx.names.max_total_threads)?;
+    let arg = attribute.args.first()?;
+    thread_count(cx, arg, scope)
+}
+
+/// `[[required_threads_per_threadgroup(x, y, z)]]`; what is left out is 1.
+pub(super) fn required_threads(
+    cx: &mut Checker<'_>,
+    func: FuncId,
+    max_threads: Option<u32>,
+) -> Option<[u32; 3]> {
+    let (attribute, scope) = attribute_of(&cx.functions, func, cx.names.required_threads)?;
+    if !(1..=3).contains(&attribute.args.len()) {
+        let message = format!("`{}` takes the threads along x, y and z", attribute.name);
+        cx.error("attribute-argument", attribute.span, message);
+        return None;
+    }
+    let mut size = [1; 3];
+    for (extent, arg) in size.iter_mut().zip(&attribute.args) {
+        *extent = thread_count(cx, arg, scope)?;
+    }
+    let (threads, most) = (size.iter().product::<u32>(), max_threads.unwrap_or(1024));
+    if threads > most {
+        let message = format!("these are {threads} threads, and a threadgroup has at most {most}");
+        cx.error("attribute-argument", attribute.span, message);
+        return None;
+    }
+    Some(size)
+}
+
+/// An attribute of a kernel's function, and the scope of its arguments.
+fn attribute_of<'a>(
+    functions: &Functions<'a>,
+    func: FuncId,
+    name: Name,
+) -> Option<(&'a ast::Attribute, ScopeId)> {
+    let decl = functions.inst(func).origin.decl()?;
+    let attribute = functions.decl(decl).ast.attributes.iter().find(|attribute| attribute.name == name)?;
+    Some((attribute, functions.inst(func).scope))
+}
+
+/// A number of threads of a threadgroup, as a constant expression.
+fn thread_count<'a>(cx: &mut Checker<'a>, arg: &'a ast::Expr, scope: ScopeId) -> Option<u32> {
+    let value = cx.in_scope(scope, |cx| {
+        let value = expr::check(cx, arg);
+        evaluate::constant_integer(cx, value)
+    })?;
+    match u32::try_from(value) {
+        Ok(n @ 1..=1024) => Some(n),
+        _ => {
+            let message = format!("a threadgroup has between 1 and 1024 threads, not {value}");
+            cx.error("attribute-argument", arg.span, message);
+            None
         }
+    }
+}
+
+/// A kernel returns nothing.
+pub(super) fn check_result(
+    functions: &Functions<'_>,
+    diagnostics: &mut Diagnostics,
+    func: FuncId,
+    span: Span,
+) {
+    if functions.inst(func).ret.is_some_and(|ret| ret.ty != Ty::VOID) {
+        diagnostics.error("kernel-result", span, "a kernel must return `void`");
     }
 }

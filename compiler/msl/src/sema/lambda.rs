@@ -4,16 +4,20 @@
 //! member; a captured reference is a pointer. The body is an `operator()` like any other, whose names
 //! are looked up in the scopes around the lambda, captures first.
 
+use super::arena::MadeSyntax;
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl};
-use super::lookup::Found;
+use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::entities::{Found, LocalDecl};
+use super::fn_context::LocalConstants;
 use super::record::{Member, NamedRecord, RecordState};
 use super::scopes::ScopeKind;
+use super::{call, convert, expr, init, lookup, operator};
 use crate::ast::{
     self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
     TemplateParamKind, TemplateParams, TypeKind,
 };
-use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty};
+use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -29,220 +33,229 @@ struct Capture {
     value: Expr,
 }
 
-impl<'a> Checker<'a> {
-    pub(super) fn lambda_expr(&mut self, lambda: &'a ast::Lambda, span: Span) -> Expr {
-        let captures = self.captures_of(lambda, span);
-        let closure = NamedRecord {
-            name: "(lambda)".to_owned(),
-            is_union: false,
-            ast: None,
-            template: None,
-            args: Rc::from([]),
-            scope: self.scopes.current(),
-        };
-        let record = self.records.add(&mut self.types, closure);
-        let mut fields = Vec::new();
-        let mut names = FxHashMap::default();
-        let mut values = Vec::new();
-        for (n, capture) in captures.into_iter().enumerate() {
-            let decl = LocalDecl::Capture { field: n as u32, record, ty: capture.declared };
-            names.insert(capture.name, decl);
-            fields.push(FieldInfo {
-                name: capture.name,
-                ty: QualTy::plain(capture.ty),
-                offset: 0,
-                is_reference: false,
-                bits: None,
-                id: None,
+pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) -> Expr {
+    let captures = captures_of(cx, lambda, span);
+    let closure = NamedRecord {
+        name: "(lambda)".to_owned(),
+        is_union: false,
+        ast: None,
+        template: None,
+        args: Rc::from([]),
+        scope: cx.scopes.current(),
+    };
+    let record = cx.records.add(&mut cx.types, closure);
+    let mut fields = Vec::new();
+    let mut names = FxHashMap::default();
+    let mut values = Vec::new();
+    for (n, capture) in captures.into_iter().enumerate() {
+        let decl = LocalDecl::Capture { field: n as u32, record, ty: capture.declared };
+        names.insert(capture.name, decl);
+        fields.push(FieldInfo {
+            name: capture.name,
+            ty: QualTy::plain(capture.ty),
+            offset: 0,
+            is_reference: false,
+            bits: None,
+            id: None,
+        });
+        values.push(capture.value);
+    }
+    let layout = cx.types.lay_out(&mut fields, &[], &[], false, 1);
+    cx.types.set_layout(record, fields, layout);
+    cx.types.records[record.0 as usize].is_complete = true;
+    let captured = cx.scopes.add(cx.scopes.current(), ScopeKind::Block(names));
+    let call = call_operator(&mut cx.made, lambda, span);
+    let (function, template) = call;
+    let decl = cx.functions.declare(function, template, captured, Some(record));
+    let inst = cx.records.get_mut(record);
+    inst.state = RecordState::Complete;
+    inst.lambda = Some(lambda);
+    inst.scope = captured;
+    inst.members.insert(cx.names.call_operator, vec![Member::Method(decl)]);
+    let ty = inst.ty;
+    Expr::value(ExprKind::Struct(values), ty, span)
+}
+
+/// The `operator()` of a lambda as a function; `auto` parameters make it a template.
+///
+/// The tree is made once per lambda.
+fn call_operator<'a>(
+    made: &mut MadeSyntax<'a>,
+    lambda: &'a ast::Lambda,
+    span: Span,
+) -> (&'a ast::Function, Option<&'a TemplateParams>) {
+    if let Some(known) = made.lambda(lambda.id) {
+        return known;
+    }
+    let mut params = lambda.params.clone();
+    let mut template = Vec::new();
+    for (n, param) in params.iter_mut().enumerate() {
+        let name = Name::new(&format!("(auto {n})"));
+        if replace_auto(&mut param.ty, name) {
+            template.push(TemplateParam {
+                kind: TemplateParamKind::Type(None),
+                name: Some(name),
+                is_pack: matches!(param.ty.kind, TypeKind::Pack(_)),
+                span: param.span,
             });
-            values.push(capture.value);
         }
-        let layout = self.types.lay_out(&mut fields, &[], &[], false, 1);
-        self.types.set_layout(record, fields, layout);
-        self.types.records[record.0 as usize].is_complete = true;
-        let captured = self.scopes.add(self.scopes.current(), ScopeKind::Block(names));
-        let call = self.call_operator(lambda, span);
-        let (function, template) = call;
-        let decl = self.functions.declare(function, template, captured, Some(record));
-        let inst = self.records.get_mut(record);
-        inst.state = RecordState::Complete;
-        inst.lambda = Some(lambda);
-        inst.scope = captured;
-        inst.members.insert(self.names.call_operator, vec![Member::Method(decl)]);
-        let ty = inst.ty;
-        Expr::value(ExprKind::Struct(values), ty, span)
     }
+    let auto = ast::Type { kind: TypeKind::Auto, quals: ast::Qualifiers::default(), span };
+    let function = ast::Function {
+        // There is one for each lambda, which is a node of another kind.
+        id: lambda.id,
+        name: FunctionName::Operator(OperatorName::Call),
+        scope: None,
+        specialisation: None,
+        ret: Some(lambda.ret.clone().unwrap_or(auto)),
+        params,
+        is_variadic: false,
+        specifiers: FunctionSpecifiers { is_constexpr: true, ..FunctionSpecifiers::default() },
+        method: MethodQualifiers { is_const: true, ..MethodQualifiers::default() },
+        noexcept: lambda.noexcept.clone(),
+        attributes: Vec::new(),
+        mem_inits: Vec::new(),
+        body: FunctionBody::Block(lambda.body.clone().into()),
+        fp: lambda.fp,
+        span,
+    };
+    let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });
+    made.add_lambda(lambda.id, function, template)
+}
 
-    /// The `operator()` of a lambda as a function; `auto` parameters make it a template.
-    ///
-    /// The tree is made once per lambda.
-    fn call_operator(
-        &mut self,
-        lambda: &'a ast::Lambda,
-        span: Span,
-    ) -> (&'a ast::Function, Option<&'a TemplateParams>) {
-        if let Some(known) = self.made.lambda(lambda.id) {
-            return known;
+fn captures_of<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) -> Vec<Capture> {
+    let mut mentioned: Vec<Name> = Vec::new();
+    let mut mention = |name| {
+        if !mentioned.contains(&name) {
+            mentioned.push(name);
         }
-        let mut params = lambda.params.clone();
-        let mut template = Vec::new();
-        for (n, param) in params.iter_mut().enumerate() {
-            let name = Name::new(&format!("(auto {n})"));
-            if replace_auto(&mut param.ty, name) {
-                template.push(TemplateParam {
-                    kind: TemplateParamKind::Type(None),
-                    name: Some(name),
-                    is_pack: matches!(param.ty.kind, TypeKind::Pack(_)),
-                    span: param.span,
-                });
-            }
-        }
-        let auto = ast::Type { kind: TypeKind::Auto, quals: ast::Qualifiers::default(), span };
-        let function = ast::Function {
-            // There is one for each lambda, which is a node of another kind.
-            id: lambda.id,
-            name: FunctionName::Operator(OperatorName::Call),
-            scope: None,
-            specialisation: None,
-            ret: Some(lambda.ret.clone().unwrap_or(auto)),
-            params,
-            is_variadic: false,
-            specifiers: FunctionSpecifiers { is_constexpr: true, ..FunctionSpecifiers::default() },
-            method: MethodQualifiers { is_const: true, ..MethodQualifiers::default() },
-            noexcept: lambda.noexcept.clone(),
-            attributes: Vec::new(),
-            mem_inits: Vec::new(),
-            body: FunctionBody::Block(lambda.body.clone().into()),
-            fp: lambda.fp,
-            span,
+    };
+    ast_names::in_block(&lambda.body, &mut Visitor::all(&mut mention));
+    let mut captures = Vec::new();
+    for ast::InitCapture { name, by_reference, init } in &lambda.initialised {
+        let value = expr::check(cx, init);
+        captures.extend(captured(cx, *name, value, *by_reference));
+    }
+    mentioned.retain(|name| lambda.initialised.iter().all(|capture| capture.name != *name));
+    for name in mentioned {
+        let by_reference = match lambda.captures.iter().find(|(captured, ..)| *captured == name) {
+            Some((_, by_reference, _)) => *by_reference,
+            None if lambda.captures_all => lambda.by_reference,
+            None => continue,
         };
-        let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });
-        self.made.add_lambda(lambda.id, function, template)
-    }
-
-    fn captures_of(&mut self, lambda: &'a ast::Lambda, span: Span) -> Vec<Capture> {
-        let mut mentioned: Vec<Name> = Vec::new();
-        let mut mention = |name| {
-            if !mentioned.contains(&name) {
-                mentioned.push(name);
-            }
+        let Some(decl) =
+            block_variable(cx, name).filter(|decl| !is_constant(&cx.types, &cx.local_constants, decl))
+        else {
+            continue;
         };
-        ast_names::in_block(&lambda.body, &mut Visitor::all(&mut mention));
-        let mut captures = Vec::new();
-        for ast::InitCapture { name, by_reference, init } in &lambda.initialised {
-            let value = self.expr(init);
-            captures.extend(self.captured(*name, value, *by_reference));
-        }
-        mentioned.retain(|name| lambda.initialised.iter().all(|capture| capture.name != *name));
-        for name in mentioned {
-            let by_reference = match lambda.captures.iter().find(|(captured, ..)| *captured == name) {
-                Some((_, by_reference, _)) => *by_reference,
-                None if lambda.captures_all => lambda.by_reference,
-                None => continue,
-            };
-            let Some(decl) = self.block_variable(name).filter(|decl| !self.is_constant(decl)) else {
-                continue;
-            };
-            captures.extend(self.capture(name, &decl, by_reference, span));
-        }
-        // In a lambda inside of a lambda it is the captured one, not the closure.
-        if self.function.this.is_some()
-            && let Some(place) = self.this_object(span)
-        {
-            let ty = self.types.pointer(place.ty);
-            let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
-            captures.push(Capture { name: self.names.this, ty, declared: QualTy::plain(ty), value });
-        }
-        captures
+        captures.extend(capture(cx, name, &decl, by_reference, span));
     }
+    // In a lambda inside of a lambda it is the captured one, not the closure.
+    if cx.function.this.is_some()
+        && let Some(place) = call::this_object(cx, span)
+    {
+        let ty = cx.types.pointer(place.ty);
+        let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
+        captures.push(Capture { name: cx.names.this, ty, declared: QualTy::plain(ty), value });
+    }
+    captures
+}
 
-    /// The variable of the current function (or capture of the current lambda) of that name.
-    fn block_variable(&mut self, name: Name) -> Option<LocalDecl> {
-        match self.lookup(name)? {
-            Found::Local(decl @ LocalDecl::Variable { .. }) if self.is_own_variable(&decl) => Some(decl),
-            Found::Local(decl @ LocalDecl::Capture { .. }) => Some(decl),
-            _ => None,
+/// The variable of the current function (or capture of the current lambda) of that name.
+fn block_variable(cx: &mut Checker<'_>, name: Name) -> Option<LocalDecl> {
+    match lookup::unqualified(cx, name)? {
+        Found::Local(decl @ LocalDecl::Variable { .. }) if is_own_variable(cx, &decl) => Some(decl),
+        Found::Local(decl @ LocalDecl::Capture { .. }) => Some(decl),
+        _ => None,
+    }
+}
+
+/// A number that is known needs no capture, and stays a constant inside.
+fn is_constant(types: &Types, local_constants: &LocalConstants, decl: &LocalDecl) -> bool {
+    matches!(decl, LocalDecl::Variable { local, ty, function }
+            if types.scalar_repr(ty.ty).is_some() && local_constants.get(*function, *local).is_some())
+}
+
+fn capture(
+    cx: &mut Checker<'_>,
+    name: Name,
+    decl: &LocalDecl,
+    by_reference: bool,
+    span: Span,
+) -> Option<Capture> {
+    let place = expr::local_value(cx, decl, span);
+    captured(cx, name, place, by_reference)
+}
+
+/// A value, or the place that it is read from or that is referred to, under a name.
+fn captured(cx: &mut Checker<'_>, name: Name, place: Expr, by_reference: bool) -> Option<Capture> {
+    if place.ty.ty.is_error() {
+        return None;
+    }
+    let span = place.span;
+    if by_reference && place.is_place {
+        let declared = QualTy::plain(cx.types.reference(place.ty, false));
+        let ty = cx.types.pointer(place.ty);
+        let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
+        return Some(Capture { name, ty, declared, value });
+    }
+    let declared = place.ty.unqualified();
+    let ty = declared.ty;
+    let value = if cx.types.as_array(ty).is_some() {
+        init::copied_array(cx, place)
+    } else {
+        convert::copied(cx, place)
+    };
+    Some(Capture { name, ty, declared, value })
+}
+
+/// Reports a variable of an enclosing function in a lambda, or in a method of a local class.
+pub(super) fn report_not_captured(diagnostics: &mut Diagnostics, span: Span) {
+    let message = "a variable of an enclosing function is not captured here";
+    let hint = "a lambda captures all that it uses with `[=]` (copies) or `[&]` (references)";
+    diagnostics.report(Diagnostic::error("not-captured", span, message).with_hint(hint));
+}
+
+/// What a captured name stands for inside of the lambda.
+pub(super) fn capture_value(
+    cx: &mut Checker<'_>,
+    record: RecordId,
+    field: u32,
+    ty: QualTy,
+    span: Span,
+) -> Option<Expr> {
+    let (local, object) = cx.function.this?;
+    let owner = cx.types.as_record(object.ty)?;
+    if owner != record {
+        report_not_captured(&mut cx.diagnostics, span);
+        return None;
+    }
+    let pointer_ty = cx.types.pointer(object);
+    let this = Expr::place(ExprKind::Local(local), QualTy::plain(pointer_ty), span);
+    let this = Expr::value(ExprKind::Load(Box::new(this)), pointer_ty, span);
+    let closure = Expr::place(ExprKind::Deref(Box::new(this)), object, span);
+    let raw = cx.values().raw_field(closure, record, field, span);
+    match cx.types.referent(ty.ty) {
+        Some(_) => {
+            let pointer = cx.values().rvalue(raw);
+            Some(operator::dereference(cx, pointer, span))
         }
+        None => Some(raw),
     }
+}
 
-    /// A number that is known needs no capture, and stays a constant inside.
-    fn is_constant(&self, decl: &LocalDecl) -> bool {
-        matches!(decl, LocalDecl::Variable { local, ty, function }
-            if self.types.scalar_repr(ty.ty).is_some() && self.local_constants.get(*function, *local).is_some())
-    }
+/// The captured `this`, inside of a lambda in a method.
+pub(super) fn captured_this<'a>(cx: &mut Checker<'a>) -> Option<Found<'a>> {
+    let (_, object) = cx.function.this?;
+    let record = cx.types.as_record(object.ty)?;
+    cx.records.get(record).lambda?;
+    let this = cx.names.this;
+    lookup::unqualified(cx, this)
+}
 
-    fn capture(&mut self, name: Name, decl: &LocalDecl, by_reference: bool, span: Span) -> Option<Capture> {
-        let place = self.local_value(decl, span);
-        self.captured(name, place, by_reference)
-    }
-
-    /// A value, or the place that it is read from or that is referred to, under a name.
-    fn captured(&mut self, name: Name, place: Expr, by_reference: bool) -> Option<Capture> {
-        if place.ty.ty.is_error() {
-            return None;
-        }
-        let span = place.span;
-        if by_reference && place.is_place {
-            let declared = QualTy::plain(self.types.reference(place.ty, false));
-            let ty = self.types.pointer(place.ty);
-            let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
-            return Some(Capture { name, ty, declared, value });
-        }
-        let declared = place.ty.unqualified();
-        let ty = declared.ty;
-        let value =
-            if self.types.as_array(ty).is_some() { self.copied_array(place) } else { self.copied(place) };
-        Some(Capture { name, ty, declared, value })
-    }
-
-    /// Reports a variable of an enclosing function in a lambda, or in a method of a local class.
-    pub(super) fn report_not_captured(&mut self, span: Span) {
-        let message = "a variable of an enclosing function is not captured here";
-        let hint = "a lambda captures all that it uses with `[=]` (copies) or `[&]` (references)";
-        self.report(Diagnostic::error("not-captured", span, message).with_hint(hint));
-    }
-
-    /// What a captured name stands for inside of the lambda.
-    pub(super) fn capture_value(
-        &mut self,
-        record: RecordId,
-        field: u32,
-        ty: QualTy,
-        span: Span,
-    ) -> Option<Expr> {
-        let (local, object) = self.function.this?;
-        let owner = self.types.as_record(object.ty)?;
-        if owner != record {
-            self.report_not_captured(span);
-            return None;
-        }
-        let pointer_ty = self.types.pointer(object);
-        let this = Expr::place(ExprKind::Local(local), QualTy::plain(pointer_ty), span);
-        let this = Expr::value(ExprKind::Load(Box::new(this)), pointer_ty, span);
-        let closure = Expr::place(ExprKind::Deref(Box::new(this)), object, span);
-        let raw = self.values().raw_field(closure, record, field, span);
-        match self.types.referent(ty.ty) {
-            Some(_) => {
-                let pointer = self.values().rvalue(raw);
-                Some(self.dereference(pointer, span))
-            }
-            None => Some(raw),
-        }
-    }
-
-    /// The captured `this`, inside of a lambda in a method.
-    pub(super) fn captured_this(&mut self) -> Option<Found<'a>> {
-        let (_, object) = self.function.this?;
-        let record = self.types.as_record(object.ty)?;
-        self.records.get(record).lambda?;
-        let this = self.names.this;
-        self.lookup(this)
-    }
-
-    /// Whether a declared local is a variable of the function at hand.
-    fn is_own_variable(&self, decl: &LocalDecl) -> bool {
-        matches!(decl, LocalDecl::Variable { function, .. } if *function == self.function.serial)
-    }
+/// Whether a declared local is a variable of the function at hand.
+fn is_own_variable(cx: &Checker<'_>, decl: &LocalDecl) -> bool {
+    matches!(decl, LocalDecl::Variable { function, .. } if *function == cx.function.serial)
 }
 
 /// Puts a parameter's name in the place of `auto`; false when there is none.

@@ -8,9 +8,13 @@
 
 use super::call::Arg;
 use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::names::KnownNames;
+use super::variable::Globals;
+use super::{call, convert, evaluate, expr};
 use crate::ast::{self, ExprKind as Ast, Initialiser};
 use crate::builtins;
-use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty};
+use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty, Types};
 use crate::token::Name;
 use anymetal_abi::logging::{Conversion, ConversionKind, LogLevel, LogSite, Piece, parse_format};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -24,191 +28,221 @@ pub(super) enum LogMethod {
     WithType,
 }
 
-impl<'a> Checker<'a> {
-    /// The method of a log that a member is; `None`: the class is no log, or it is another member.
-    pub(super) fn log_method(&self, record: RecordId, member: &ast::Path) -> Option<LogMethod> {
-        let first = self.types.record(record).fields.first()?;
-        if first.name != self.names.log_object {
+/// The method of a log that a member is; `None`: the class is no log, or it is another member.
+pub(super) fn method(
+    types: &Types,
+    names: &KnownNames,
+    record: RecordId,
+    member: &ast::Path,
+) -> Option<LogMethod> {
+    let first = types.record(record).fields.first()?;
+    if first.name != names.log_object {
+        return None;
+    }
+    Some(match member.segments.last()?.name.as_str() {
+        "log" => LogMethod::Level(LogLevel::Default),
+        "log_debug" => LogMethod::Level(LogLevel::Debug),
+        "log_info" => LogMethod::Level(LogLevel::Info),
+        "log_error" => LogMethod::Level(LogLevel::Error),
+        "log_fault" => LogMethod::Level(LogLevel::Fault),
+        "log_with_type" => LogMethod::WithType,
+        _ => return None,
+    })
+}
+
+/// `log.log_error("format", arguments)`.
+pub(super) fn check<'a>(
+    cx: &mut Checker<'a>,
+    object: &Expr,
+    method: LogMethod,
+    args: &'a [ast::Expr],
+    span: Span,
+) -> Expr {
+    match log_message(cx, object, method, args, span) {
+        Some(values) => {
+            let id = builtins::find("__am_log_message").expect("the table has it");
+            Expr::value(ExprKind::Builtin(id, values), Ty::VOID, span)
+        }
+        None => cx.poison(span),
+    }
+}
+
+fn log_message<'a>(
+    cx: &mut Checker<'a>,
+    object: &Expr,
+    method: LogMethod,
+    args: &'a [ast::Expr],
+    span: Span,
+) -> Option<Vec<Expr>> {
+    let (level, args) = match method {
+        LogMethod::Level(level) => (level, args),
+        LogMethod::WithType => {
+            let (first, rest) = args.split_first().or_else(|| no_format(&mut cx.diagnostics, span))?;
+            (log_level(cx, first)?, rest)
+        }
+    };
+    let (first, _) = args.split_first().or_else(|| no_format(&mut cx.diagnostics, span))?;
+    let Some(format) = literal(first) else {
+        cx.error("log-format", first.span, "the format of a message must be a string literal");
+        return None;
+    };
+    let (subsystem, category) = log_names(&cx.globals, &mut cx.diagnostics, object)?;
+    let pieces = match parse_format(format.as_str()) {
+        Ok(pieces) => pieces,
+        Err(problem) => {
+            cx.error("log-format", first.span, problem.message);
             return None;
         }
-        Some(match member.segments.last()?.name.as_str() {
-            "log" => LogMethod::Level(LogLevel::Default),
-            "log_debug" => LogMethod::Level(LogLevel::Debug),
-            "log_info" => LogMethod::Level(LogLevel::Info),
-            "log_error" => LogMethod::Level(LogLevel::Error),
-            "log_fault" => LogMethod::Level(LogLevel::Fault),
-            "log_with_type" => LogMethod::WithType,
-            _ => return None,
-        })
-    }
+    };
+    let given = call::check_args(cx, args)?;
+    let site = LogSite { level, subsystem, category, format: format.to_string() };
+    let site = cx.data.add_log_site(site);
+    let number = Expr::value(ExprKind::Const(ConstValue::Scalar(site)), Ty::UINT, span);
+    let mut values = vec![number];
+    log_values(cx, &pieces, given.into_iter().skip(1), &mut values, span)?;
+    Some(values)
+}
 
-    /// `log.log_error("format", arguments)`.
-    pub(super) fn log_call(
-        &mut self,
-        object: &Expr,
-        method: LogMethod,
-        args: &'a [ast::Expr],
-        span: Span,
-    ) -> Expr {
-        match self.log_message(object, method, args, span) {
-            Some(values) => {
-                let id = builtins::find("__am_log_message").expect("the table has it");
-                Expr::value(ExprKind::Builtin(id, values), Ty::VOID, span)
-            }
-            None => self.poison(span),
+fn no_format<T>(diagnostics: &mut Diagnostics, span: Span) -> Option<T> {
+    diagnostics.error("log-format", span, "a message needs a format");
+    None
+}
+
+/// The level that the first argument of `log_with_type` is.
+fn log_level<'a>(cx: &mut Checker<'a>, arg: &'a ast::Expr) -> Option<LogLevel> {
+    let value = expr::check(cx, arg);
+    let value = evaluate::constant_integer(cx, value)?;
+    let level = usize::try_from(value).ok().and_then(|value| LogLevel::ALL.get(value).copied());
+    if level.is_none() {
+        cx.error("log-format", arg.span, format!("{value} is no type of message"));
+    }
+    level
+}
+
+/// The subsystem and the category of a log.
+fn log_names(
+    globals: &Globals<'_>,
+    diagnostics: &mut Diagnostics,
+    object: &Expr,
+) -> Option<(String, String)> {
+    let ExprKind::Global(wanted) = object.kind else {
+        let message = "messages need a log that is a constant outside of functions";
+        diagnostics.error("unsupported-feature", object.span, message);
+        return None;
+    };
+    let global = globals.of_constant(wanted)?;
+    let variable = global.decl.variable;
+    let names = match &variable.init {
+        None => Some((String::new(), String::new())),
+        Some(init) => names_of(init),
+    };
+    if names.is_none() {
+        let message = "the subsystem and the category of a log must be string literals";
+        diagnostics.error("log-format", variable.span, message);
+    }
+    names
+}
+
+/// The arguments in the order of the record.
+fn log_values<'a>(
+    cx: &mut Checker<'a>,
+    pieces: &[Piece],
+    mut given: impl Iterator<Item = Arg<'a>>,
+    values: &mut Vec<Expr>,
+    span: Span,
+) -> Option<()> {
+    for piece in pieces {
+        let Piece::Value(conversion) = piece else { continue };
+        for _ in 0..conversion.counts() {
+            let count = log_argument(cx, given.next(), conversion, span)?;
+            values.push(number_for(cx, count, conversion, ScalarTy::I32)?);
         }
+        let value = log_argument(cx, given.next(), conversion, span)?;
+        values.push(log_value(cx, value, conversion)?);
     }
+    if let Some(Arg::Expr(surplus)) = given.next() {
+        let message = "the format does not print this argument";
+        cx.report(Diagnostic::warning("log-format", surplus.span, message));
+    }
+    Some(())
+}
 
-    fn log_message(
-        &mut self,
-        object: &Expr,
-        method: LogMethod,
-        args: &'a [ast::Expr],
-        span: Span,
-    ) -> Option<Vec<Expr>> {
-        let (level, args) = match method {
-            LogMethod::Level(level) => (level, args),
-            LogMethod::WithType => {
-                let (first, rest) = args.split_first().or_else(|| self.no_format(span))?;
-                (self.log_level(first)?, rest)
-            }
-        };
-        let (first, _) = args.split_first().or_else(|| self.no_format(span))?;
-        let Some(format) = literal(first) else {
-            self.error("log-format", first.span, "the format of a message must be a string literal");
-            return None;
-        };
-        let (subsystem, category) = self.log_names(object)?;
-        let pieces = match parse_format(format.as_str()) {
-            Ok(pieces) => pieces,
-            Err(problem) => {
-                self.error("log-format", first.span, problem.message);
-                return None;
-            }
-        };
-        let given = self.call_args(args)?;
-        let site = LogSite { level, subsystem, category, format: format.to_string() };
-        let site = self.data.add_log_site(site);
-        let number = Expr::value(ExprKind::Const(ConstValue::Scalar(site)), Ty::UINT, span);
-        let mut values = vec![number];
-        self.log_values(&pieces, given.into_iter().skip(1), &mut values, span)?;
-        Some(values)
-    }
+fn log_argument<'a>(
+    cx: &mut Checker<'a>,
+    arg: Option<Arg<'a>>,
+    conversion: &Conversion,
+    span: Span,
+) -> Option<Expr> {
+    let Some(Arg::Expr(value)) = arg else {
+        cx.error("log-format", span, format!("`{}` has no argument to print", conversion.text));
+        return None;
+    };
+    let value = convert::builtin_operand(cx, value);
+    let value = cx.values().rvalue(value);
+    let value = cx.values().unpack(value);
+    (!value.ty.ty.is_error()).then_some(value)
+}
 
-    fn no_format<T>(&mut self, span: Span) -> Option<T> {
-        self.error("log-format", span, "a message needs a format");
-        None
+/// An argument as its conversion prints it.
+fn log_value(cx: &mut Checker<'_>, value: Expr, conversion: &Conversion) -> Option<Expr> {
+    let ty = value.ty.ty;
+    let (elem, lanes) = match cx.types.as_vector(ty) {
+        Some((elem, lanes)) => (Some(elem), u32::from(lanes)),
+        None => (cx.types.scalar_repr(ty), 1),
+    };
+    let Some(elem) = elem.filter(|elem| elem.is_float() == conversion.kind.is_float()) else {
+        return log_mismatch(&cx.types, &mut cx.diagnostics, &value, conversion, "another kind of value");
+    };
+    if lanes != conversion.lanes {
+        return log_mismatch(
+            &cx.types,
+            &mut cx.diagnostics,
+            &value,
+            conversion,
+            "another number of elements",
+        );
     }
+    if elem.size() * 8 > 32 && conversion.bits < 64 {
+        return log_mismatch(
+            &cx.types,
+            &mut cx.diagnostics,
+            &value,
+            conversion,
+            "32 bits: write `l` before the letter",
+        );
+    }
+    let signed = matches!(conversion.kind, ConversionKind::Signed | ConversionKind::Character);
+    let target = match (conversion.kind.is_float(), conversion.bits, signed) {
+        (true, ..) => ScalarTy::F32,
+        (_, 64, true) => ScalarTy::I64,
+        (_, 64, false) => ScalarTy::U64,
+        (_, _, true) => ScalarTy::I32,
+        (_, _, false) => ScalarTy::U32,
+    };
+    if lanes == 1 {
+        return number_for(cx, value, conversion, target);
+    }
+    let (to, span) = (cx.types.vector(target, lanes as u8), value.span);
+    Some(cx.values().cast_value(CastKind::Convert, value, to, span))
+}
 
-    /// The level that the first argument of `log_with_type` is.
-    fn log_level(&mut self, arg: &'a ast::Expr) -> Option<LogLevel> {
-        let value = self.expr(arg);
-        let value = self.constant_integer(value)?;
-        let level = usize::try_from(value).ok().and_then(|value| LogLevel::ALL.get(value).copied());
-        if level.is_none() {
-            self.error("log-format", arg.span, format!("{value} is no type of message"));
-        }
-        level
-    }
+fn number_for(cx: &mut Checker<'_>, value: Expr, conversion: &Conversion, target: ScalarTy) -> Option<Expr> {
+    let what = format!("for `{}`", conversion.text);
+    let value = convert::to_type(cx, value, QualTy::plain(Ty::scalar(target)), &what);
+    (!value.ty.ty.is_error()).then_some(value)
+}
 
-    /// The subsystem and the category of a log.
-    fn log_names(&mut self, object: &Expr) -> Option<(String, String)> {
-        let ExprKind::Global(wanted) = object.kind else {
-            let message = "messages need a log that is a constant outside of functions";
-            self.error("unsupported-feature", object.span, message);
-            return None;
-        };
-        let global = self.globals.of_constant(wanted)?;
-        let variable = global.decl.variable;
-        let names = match &variable.init {
-            None => Some((String::new(), String::new())),
-            Some(init) => names_of(init),
-        };
-        if names.is_none() {
-            let message = "the subsystem and the category of a log must be string literals";
-            self.error("log-format", variable.span, message);
-        }
-        names
-    }
-
-    /// The arguments in the order of the record.
-    fn log_values(
-        &mut self,
-        pieces: &[Piece],
-        mut given: impl Iterator<Item = Arg<'a>>,
-        values: &mut Vec<Expr>,
-        span: Span,
-    ) -> Option<()> {
-        for piece in pieces {
-            let Piece::Value(conversion) = piece else { continue };
-            for _ in 0..conversion.counts() {
-                let count = self.log_argument(given.next(), conversion, span)?;
-                values.push(self.number_for(count, conversion, ScalarTy::I32)?);
-            }
-            let value = self.log_argument(given.next(), conversion, span)?;
-            values.push(self.log_value(value, conversion)?);
-        }
-        if let Some(Arg::Expr(surplus)) = given.next() {
-            let message = "the format does not print this argument";
-            self.report(Diagnostic::warning("log-format", surplus.span, message));
-        }
-        Some(())
-    }
-
-    fn log_argument(&mut self, arg: Option<Arg<'a>>, conversion: &Conversion, span: Span) -> Option<Expr> {
-        let Some(Arg::Expr(value)) = arg else {
-            self.error("log-format", span, format!("`{}` has no argument to print", conversion.text));
-            return None;
-        };
-        let value = self.builtin_operand(value);
-        let value = self.values().rvalue(value);
-        let value = self.values().unpack(value);
-        (!value.ty.ty.is_error()).then_some(value)
-    }
-
-    /// An argument as its conversion prints it.
-    fn log_value(&mut self, value: Expr, conversion: &Conversion) -> Option<Expr> {
-        let ty = value.ty.ty;
-        let (elem, lanes) = match self.types.as_vector(ty) {
-            Some((elem, lanes)) => (Some(elem), u32::from(lanes)),
-            None => (self.types.scalar_repr(ty), 1),
-        };
-        let Some(elem) = elem.filter(|elem| elem.is_float() == conversion.kind.is_float()) else {
-            return self.log_mismatch(&value, conversion, "another kind of value");
-        };
-        if lanes != conversion.lanes {
-            return self.log_mismatch(&value, conversion, "another number of elements");
-        }
-        if elem.size() * 8 > 32 && conversion.bits < 64 {
-            return self.log_mismatch(&value, conversion, "32 bits: write `l` before the letter");
-        }
-        let signed = matches!(conversion.kind, ConversionKind::Signed | ConversionKind::Character);
-        let target = match (conversion.kind.is_float(), conversion.bits, signed) {
-            (true, ..) => ScalarTy::F32,
-            (_, 64, true) => ScalarTy::I64,
-            (_, 64, false) => ScalarTy::U64,
-            (_, _, true) => ScalarTy::I32,
-            (_, _, false) => ScalarTy::U32,
-        };
-        if lanes == 1 {
-            return self.number_for(value, conversion, target);
-        }
-        let (to, span) = (self.types.vector(target, lanes as u8), value.span);
-        Some(self.values().cast_value(CastKind::Convert, value, to, span))
-    }
-
-    fn number_for(&mut self, value: Expr, conversion: &Conversion, target: ScalarTy) -> Option<Expr> {
-        let what = format!("for `{}`", conversion.text);
-        let value = self.convert(value, QualTy::plain(Ty::scalar(target)), &what);
-        (!value.ty.ty.is_error()).then_some(value)
-    }
-
-    fn log_mismatch(&mut self, value: &Expr, conversion: &Conversion, prints: &str) -> Option<Expr> {
-        let shown = self.show(value.ty.unqualified());
-        let message = format!("`{}` prints {prints}; this argument is a `{shown}`", conversion.text);
-        self.error("log-format", value.span, message);
-        None
-    }
+fn log_mismatch(
+    types: &Types,
+    diagnostics: &mut Diagnostics,
+    value: &Expr,
+    conversion: &Conversion,
+    prints: &str,
+) -> Option<Expr> {
+    let shown = types.display_qual(value.ty.unqualified());
+    let message = format!("`{}` prints {prints}; this argument is a `{shown}`", conversion.text);
+    diagnostics.error("log-format", value.span, message);
+    None
 }
 
 /// The text of a string literal, perhaps in parentheses.

@@ -4,91 +4,19 @@
 //! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
 //! name. `table::visible` decides which namespaces are searched.
 
-use super::ambiguity::Ambiguity;
-use super::checker::{Checker, FnDeclId, LocalDecl, TArg};
+use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::entities::{AliasTemplate, BuiltinTemplate, ClassTemplate, FnDeclId, Found, TArg, VarDecl};
 use super::names::KnownNames;
 use super::path::segment_key;
-use super::scopes::{Hit, Reach, ScopeId};
-use super::table::{Decl, ItemId, NsId, Tag};
+use super::record::Records;
+use super::scopes::{Hit, Reach, ScopeId, Scopes};
+use super::table::{Decl, ItemId, Layer, NsId, Tag};
+use super::{ambiguity, enumeration, record, resolve_type};
 use crate::ast::{self, ItemKind, NodeId, TemplateParams};
-use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{QualTy, RecordId, TyKind, Types};
 use crate::token::Name;
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
-
-/// A class template.
-#[derive(Clone, Debug)]
-pub(super) struct ClassTemplate<'a> {
-    pub(super) primary: &'a ast::Record,
-    pub(super) params: &'a TemplateParams,
-    /// Parameter lists of other declarations, which may have the default arguments.
-    pub(super) others: Rc<[&'a TemplateParams]>,
-    pub(super) scope: ScopeId,
-}
-
-/// An alias template.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AliasTemplate<'a> {
-    pub(super) alias: &'a ast::TypeAlias,
-    pub(super) params: &'a TemplateParams,
-    pub(super) scope: ScopeId,
-}
-
-/// A variable or variable template with static storage.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct VarDecl<'a> {
-    pub(super) variable: &'a ast::Variable,
-    pub(super) template: Option<&'a TemplateParams>,
-    pub(super) scope: ScopeId,
-}
-
-/// Templates the language itself has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum BuiltinTemplate {
-    /// `vec<T, N>`
-    Vec,
-    /// `packed_vec<T, N>`
-    PackedVec,
-    /// `matrix<T, C, R>`
-    Matrix,
-}
-
-impl BuiltinTemplate {
-    fn named(name: Name, names: &KnownNames) -> Option<Self> {
-        if name == names.vec {
-            Some(Self::Vec)
-        } else if name == names.packed_vec {
-            Some(Self::PackedVec)
-        } else if name == names.matrix {
-            Some(Self::Matrix)
-        } else {
-            None
-        }
-    }
-}
-
-/// What a name means.
-#[derive(Clone, Debug)]
-pub(super) enum Found<'a> {
-    Local(LocalDecl),
-    TArg(TArg),
-    Type(QualTy),
-    /// The name of a class inside of itself.
-    Injected(RecordId),
-    BuiltinTemplate(BuiltinTemplate),
-    ClassTemplate(ClassTemplate<'a>),
-    AliasTemplate(AliasTemplate<'a>),
-    Functions(Rc<[FnDeclId]>),
-    Variable(VarDecl<'a>),
-    Enumerator(Ty, ConstValue),
-    /// A data member: the class it was found in and the way through anonymous members.
-    Field(RecordId, Rc<[u32]>),
-    Namespace(NsId),
-    /// Several things; reported where the name is used.
-    Ambiguous(Rc<Ambiguity<'a>>),
-    /// Already reported.
-    Error,
-}
 
 /// Results of lookups that are found once, and the aliases that are being resolved.
 #[derive(Debug, Default)]
@@ -99,304 +27,325 @@ pub(super) struct Lookups<'a> {
     alias_stack: Vec<(NodeId, ScopeId)>,
 }
 
-impl<'a> Checker<'a> {
-    /// Looks a name up from the current scope outwards.
-    pub(super) fn lookup(&mut self, name: Name) -> Option<Found<'a>> {
-        self.lookup_with_class(name).map(|(found, _)| found)
-    }
+/// Looks a name up from the current scope outwards.
+pub(super) fn unqualified<'a>(cx: &mut Checker<'a>, name: Name) -> Option<Found<'a>> {
+    unqualified_with_class(cx, name).map(|(found, _)| found)
+}
 
-    /// Looks a name up from the current scope outwards; with the class in which it was found.
-    pub(super) fn lookup_with_class(&mut self, name: Name) -> Option<(Found<'a>, Option<RecordId>)> {
-        let mut walk = self.scopes.walk();
-        while let Some(hit) = self.scopes.next(&mut walk, name) {
-            match hit {
-                Hit::Local(decl) => return Some((Found::Local(self.placeholders.local(decl)), None)),
-                Hit::Using(found) => return Some((found, None)),
-                Hit::Argument(arg) => {
-                    let found = match self.placeholders.arg(arg) {
-                        TArg::Template(template) => self.templates.get(template).clone(),
-                        arg => Found::TArg(arg),
-                    };
-                    return Some((found, None));
-                }
-                Hit::Record(record) => {
-                    if let Some(found) = self.lookup_in_record(record, name) {
-                        return Some((found, Some(record)));
-                    }
-                }
-                Hit::Namespaces(reach) => {
-                    return self.lookup_within(reach, name).map(|found| (found, None));
+/// Looks a name up from the current scope outwards; with the class in which it was found.
+pub(super) fn unqualified_with_class<'a>(
+    cx: &mut Checker<'a>,
+    name: Name,
+) -> Option<(Found<'a>, Option<RecordId>)> {
+    let mut walk = cx.scopes.walk();
+    while let Some(hit) = cx.scopes.next(&mut walk, name) {
+        match hit {
+            Hit::Local(decl) => return Some((Found::Local(cx.placeholders.local(decl)), None)),
+            Hit::Using(found) => return Some((found, None)),
+            Hit::Argument(arg) => {
+                let found = match cx.placeholders.arg(arg) {
+                    TArg::Template(template) => cx.templates.get(template).clone(),
+                    arg => Found::TArg(arg),
+                };
+                return Some((found, None));
+            }
+            Hit::Record(record) => {
+                if let Some(found) = record::lookup(cx, record, name) {
+                    return Some((found, Some(record)));
                 }
             }
-        }
-        None
-    }
-
-    /// Looks an operator up from the current scope outwards, past blocks and classes.
-    pub(super) fn lookup_operator(&mut self, name: Name) -> Option<Found<'a>> {
-        let reach = self.scopes.namespaces_around();
-        self.lookup_within(reach, name)
-    }
-
-    /// Looks up `ns::name`.
-    pub(super) fn lookup_in_namespace(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
-        self.lookup_within(Reach::Qualified(ns), name)
-    }
-
-    /// Looks a name up in a namespace without its directives.
-    pub(super) fn lookup_directly(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
-        self.lookup_within(Reach::Direct(ns), name)
-    }
-
-    fn lookup_within(&mut self, reach: Reach, name: Name) -> Option<Found<'a>> {
-        if let Some(found) = self.lookups.namespaces.get(&(reach, name)) {
-            return found.clone();
-        }
-        // First of all, as the enumerators after this one may be made from it.
-        self.complete_enumerations(reach, name);
-        // Using-declarations may lead back here (`namespace n { using ::f; } using namespace n;`): the
-        // second time adds nothing.
-        self.lookups.namespaces.insert((reach, name), None);
-        let candidates = self.scopes.visible_decls(reach, name);
-        let found = candidates.into_iter().find_map(|(ns, decls)| {
-            self.builtin_name(ns, name)
-                .or_else(|| self.namespace_ambiguity(&decls, name))
-                .or_else(|| self.found_in_decls(&decls, name))
-        });
-        if self.is_unfinished_enumerator(found.as_ref()) {
-            self.lookups.namespaces.remove(&(reach, name));
-        } else {
-            self.lookups.namespaces.insert((reach, name), found.clone());
-        }
-        found
-    }
-
-    /// Evaluates the enumerations that have an enumerator of that name.
-    fn complete_enumerations(&mut self, reach: Reach, name: Name) {
-        for (decl, _) in self.scopes.visible_decls(reach, name).into_iter().flat_map(|(_, decls)| decls) {
-            let Decl::Enumerator(id, _) = decl else { continue };
-            if let Some(enumeration) = self.table.enum_of_item(id) {
-                let scope = self.scopes.of_item(id);
-                self.enum_ty(enumeration, scope);
+            Hit::Namespaces(reach) => {
+                return within(cx, reach, name).map(|found| (found, None));
             }
         }
     }
+    None
+}
 
-    /// Whether this is an enumerator of an enumeration that is being evaluated: its type is to change.
-    fn is_unfinished_enumerator(&self, found: Option<&Found<'a>>) -> bool {
-        matches!(found, Some(Found::Enumerator(ty, _)) if !matches!(self.types.kind(*ty), TyKind::Enum(_)))
+/// Looks an operator up from the current scope outwards, past blocks and classes.
+pub(super) fn operator<'a>(cx: &mut Checker<'a>, name: Name) -> Option<Found<'a>> {
+    let reach = cx.scopes.namespaces_around();
+    within(cx, reach, name)
+}
+
+/// Looks up `ns::name`.
+pub(super) fn in_namespace<'a>(cx: &mut Checker<'a>, ns: NsId, name: Name) -> Option<Found<'a>> {
+    within(cx, Reach::Qualified(ns), name)
+}
+
+/// Looks a name up in a namespace without its directives.
+pub(super) fn directly<'a>(cx: &mut Checker<'a>, ns: NsId, name: Name) -> Option<Found<'a>> {
+    within(cx, Reach::Direct(ns), name)
+}
+
+fn within<'a>(cx: &mut Checker<'a>, reach: Reach, name: Name) -> Option<Found<'a>> {
+    if let Some(found) = cx.lookups.namespaces.get(&(reach, name)) {
+        return found.clone();
     }
-
-    /// The class or enumeration that a path names if functions and variables do not hide it.
-    pub(super) fn tag_of_path(&mut self, path: &ast::Path) -> Option<QualTy> {
-        let (last, front) = path.segments.split_last()?;
-        let from = self.scopes.enclosing_namespace(self.scopes.current());
-        let reach = if !front.is_empty() {
-            let scope = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
-            Reach::Qualified(self.table.find_namespace(from, &scope)?)
-        } else if path.global {
-            Reach::Qualified(NsId::GLOBAL)
-        } else {
-            self.scopes.unqualified(from, Vec::new())
-        };
-        self.scopes.visible_decls(reach, last.name).into_iter().find_map(|(_, mut decls)| {
-            decls.retain(|(decl, _)| self.table.is_tag(*decl));
-            match self.found_in_decls(&decls, last.name)? {
-                Found::Type(ty) => Some(ty),
-                _ => None,
-            }
-        })
+    // First of all, as the enumerators after this one may be made from it.
+    complete_enumerations(cx, reach, name);
+    // Using-declarations may lead back here (`namespace n { using ::f; } using namespace n;`): the
+    // second time adds nothing.
+    cx.lookups.namespaces.insert((reach, name), None);
+    let candidates = cx.scopes.visible_decls(reach, name);
+    let found = candidates.into_iter().find_map(|(ns, decls)| {
+        builtin_name(cx.table, &mut cx.types, &cx.names, ns, name)
+            .or_else(|| ambiguity::of_namespaces(cx, &decls, name))
+            .or_else(|| found_in_decls(cx, &decls, name))
+    });
+    if is_unfinished_enumerator(&cx.types, found.as_ref()) {
+        cx.lookups.namespaces.remove(&(reach, name));
+    } else {
+        cx.lookups.namespaces.insert((reach, name), found.clone());
     }
+    found
+}
 
-    /// A name that the language declares in the global namespace and in `metal`.
-    fn builtin_name(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
-        if ns != NsId::GLOBAL && self.table.prefix(ns) != "metal::" {
-            return None;
-        }
-        let ty = super::type_names::builtin_type(&mut self.types, name.as_str());
-        ty.map(|ty| Found::Type(QualTy::plain(ty)))
-            .or_else(|| BuiltinTemplate::named(name, &self.names).map(Found::BuiltinTemplate))
-    }
-
-    pub(super) fn found_in_decls(&mut self, decls: &[(Decl, NsId)], name: Name) -> Option<Found<'a>> {
-        let mut functions: Vec<FnDeclId> = Vec::new();
-        for &(decl, _) in decls {
-            match decl {
-                Decl::Item(id) => {
-                    if let ItemKind::Function(function) = &self.table.entry(id).item.kind {
-                        // Full specialisations are found through their primary template.
-                        let entry = self.table.entry(id);
-                        let specialises = entry.item.template.as_ref().is_some_and(|t| t.params.is_empty());
-                        if !specialises {
-                            let scope = self.scopes.of_item(id);
-                            functions.push(self.functions.declare(
-                                function,
-                                entry.item.template.as_ref(),
-                                scope,
-                                None,
-                            ));
-                        }
-                    }
-                }
-                Decl::Using(id) => {
-                    if let Some(Found::Functions(more)) = self.follow_using(id) {
-                        functions.extend(more.iter());
-                    }
-                }
-                _ => {}
-            }
-        }
-        if !functions.is_empty() {
-            let mut unique = Vec::with_capacity(functions.len());
-            for id in functions {
-                if !unique.contains(&id) {
-                    unique.push(id);
-                }
-            }
-            return Some(Found::Functions(unique.into()));
-        }
-        // A variable hides the class of its name, and a program's own the library's (`bias`, `level`).
-        let variable = decls.iter().find(|(decl, at)| {
-            let is_variable =
-                matches!(*decl, Decl::Item(id) if matches!(self.table.entry(id).item.kind, ItemKind::Variable(_)));
-            is_variable && *at == decls[0].1
-        });
-        if let Some(&(decl, _)) = variable {
-            return self.found_in_decl(decl, name);
-        }
-        self.found_record(decls)
-            .or_else(|| decls.iter().find_map(|&(decl, _)| self.found_in_decl(decl, name)))
-    }
-
-    fn follow_using(&mut self, id: ItemId) -> Option<Found<'a>> {
-        let ItemKind::UsingDeclaration(ast::UsingDeclaration { path, .. }) = &self.table.entry(id).item.kind
-        else {
-            return None;
-        };
-        let scope = self.scopes.of_item(id);
-        let (last, front) = path.segments.split_last()?;
-        if front.is_empty() {
-            return self.lookup_in_namespace(NsId::GLOBAL, segment_key(last));
-        }
-        let scope_path = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
-        let from = self.scopes.enclosing_namespace(scope);
-        let ns = self.table.find_namespace(from, &scope_path)?;
-        self.lookup_in_namespace(ns, segment_key(last))
-    }
-
-    /// A record declared several times is the one that is defined.
-    fn found_record(&mut self, decls: &[(Decl, NsId)]) -> Option<Found<'a>> {
-        let mut best: Option<(ItemId, &'a ast::Record)> = None;
-        let mut others = Vec::new();
-        for &(decl, _) in decls {
-            let Decl::Item(id) = decl else { continue };
-            let entry = self.table.entry(id);
-            let ItemKind::Record(record) = &entry.item.kind else { continue };
-            others.extend(entry.item.template.as_ref());
-            if best.is_none_or(|(_, known)| known.members.is_none() && record.members.is_some()) {
-                best = Some((id, record));
-            }
-        }
-        let (id, record) = best?;
-        let scope = self.scopes.of_item(id);
-        Some(self.record_found(record, self.table.entry(id).item.template.as_ref(), others, scope))
-    }
-
-    pub(super) fn record_found(
-        &mut self,
-        record: &'a ast::Record,
-        template: Option<&'a TemplateParams>,
-        others: Vec<&'a TemplateParams>,
-        scope: ScopeId,
-    ) -> Found<'a> {
-        match template {
-            Some(params) => {
-                Found::ClassTemplate(ClassTemplate { primary: record, params, others: others.into(), scope })
-            }
-            None => Found::Type(QualTy::plain(self.plain_record(record, scope))),
+/// Evaluates the enumerations that have an enumerator of that name.
+fn complete_enumerations(cx: &mut Checker<'_>, reach: Reach, name: Name) {
+    for (decl, _) in cx.scopes.visible_decls(reach, name).into_iter().flat_map(|(_, decls)| decls) {
+        let Decl::Enumerator(id, _) = decl else { continue };
+        if let Some(enumeration) = cx.table.enum_of_item(id) {
+            let scope = cx.scopes.of_item(id);
+            enumeration::type_of(cx, enumeration, scope);
         }
     }
+}
 
-    fn found_in_decl(&mut self, decl: Decl, name: Name) -> Option<Found<'a>> {
+/// Whether this is an enumerator of an enumeration that is being evaluated: its type is to change.
+fn is_unfinished_enumerator<'a>(types: &Types, found: Option<&Found<'a>>) -> bool {
+    matches!(found, Some(Found::Enumerator(ty, _)) if !matches!(types.kind(*ty), TyKind::Enum(_)))
+}
+
+/// The class or enumeration that a path names if functions and variables do not hide it.
+pub(super) fn tag_of_path(cx: &mut Checker<'_>, path: &ast::Path) -> Option<QualTy> {
+    let (last, front) = path.segments.split_last()?;
+    let from = cx.scopes.enclosing_namespace(cx.scopes.current());
+    let reach = if !front.is_empty() {
+        let scope = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
+        Reach::Qualified(cx.table.find_namespace(from, &scope)?)
+    } else if path.global {
+        Reach::Qualified(NsId::GLOBAL)
+    } else {
+        cx.scopes.unqualified(from, Vec::new())
+    };
+    cx.scopes.visible_decls(reach, last.name).into_iter().find_map(|(_, mut decls)| {
+        decls.retain(|(decl, _)| cx.table.is_tag(*decl));
+        match found_in_decls(cx, &decls, last.name)? {
+            Found::Type(ty) => Some(ty),
+            _ => None,
+        }
+    })
+}
+
+/// A name that the language declares in the global namespace and in `metal`.
+fn builtin_name<'a>(
+    table: &'a Layer,
+    types: &mut Types,
+    names: &KnownNames,
+    ns: NsId,
+    name: Name,
+) -> Option<Found<'a>> {
+    if ns != NsId::GLOBAL && table.prefix(ns) != "metal::" {
+        return None;
+    }
+    let ty = super::type_names::builtin_type(types, name.as_str());
+    ty.map(|ty| Found::Type(QualTy::plain(ty)))
+        .or_else(|| BuiltinTemplate::named(name, names).map(Found::BuiltinTemplate))
+}
+
+pub(super) fn found_in_decls<'a>(
+    cx: &mut Checker<'a>,
+    decls: &[(Decl, NsId)],
+    name: Name,
+) -> Option<Found<'a>> {
+    let mut functions: Vec<FnDeclId> = Vec::new();
+    for &(decl, _) in decls {
         match decl {
-            Decl::Namespace(ns) => Some(Found::Namespace(ns)),
-            Decl::Using(id) => self.follow_using(id),
-            Decl::Enumerator(id, n) => {
-                let scope = self.scopes.of_item(id);
-                let enumeration = self.table.enum_of_item(id)?;
-                Some(self.enumerator(enumeration, scope, n))
-            }
-            Decl::Tag(id) => {
-                let scope = self.scopes.of_item(id);
-                match self.table.tag_of_item(id)? {
-                    Tag::Record(record) => Some(Found::Type(QualTy::plain(self.plain_record(record, scope)))),
-                    Tag::Enum(enumeration) => {
-                        Some(Found::Type(QualTy::plain(self.enum_ty(enumeration, scope))))
-                    }
-                }
-            }
             Decl::Item(id) => {
-                let scope = self.scopes.of_item(id);
-                let entry = self.table.entry(id);
-                let template = entry.item.template.as_ref();
-                match &entry.item.kind {
-                    ItemKind::Enum(enumeration) => {
-                        Some(Found::Type(QualTy::plain(self.enum_ty(enumeration, scope))))
+                if let ItemKind::Function(function) = &cx.table.entry(id).item.kind {
+                    // Full specialisations are found through their primary template.
+                    let entry = cx.table.entry(id);
+                    let specialises = entry.item.template.as_ref().is_some_and(|t| t.params.is_empty());
+                    if !specialises {
+                        let scope = cx.scopes.of_item(id);
+                        functions.push(cx.functions.declare(
+                            function,
+                            entry.item.template.as_ref(),
+                            scope,
+                            None,
+                        ));
                     }
-                    ItemKind::Alias(alias) => Some(self.alias_found(alias, template, scope)),
-                    ItemKind::Variable(variable) => {
-                        Some(Found::Variable(VarDecl { variable, template, scope }))
-                    }
-                    _ => {
-                        let _ = name;
-                        None
-                    }
+                }
+            }
+            Decl::Using(id) => {
+                if let Some(Found::Functions(more)) = follow_using(cx, id) {
+                    functions.extend(more.iter());
+                }
+            }
+            _ => {}
+        }
+    }
+    if !functions.is_empty() {
+        let mut unique = Vec::with_capacity(functions.len());
+        for id in functions {
+            if !unique.contains(&id) {
+                unique.push(id);
+            }
+        }
+        return Some(Found::Functions(unique.into()));
+    }
+    // A variable hides the class of its name, and a program's own the library's (`bias`, `level`).
+    let variable = decls.iter().find(|(decl, at)| {
+        let is_variable =
+            matches!(*decl, Decl::Item(id) if matches!(cx.table.entry(id).item.kind, ItemKind::Variable(_)));
+        is_variable && *at == decls[0].1
+    });
+    if let Some(&(decl, _)) = variable {
+        return found_in_decl(cx, decl, name);
+    }
+    found_record(cx, decls).or_else(|| decls.iter().find_map(|&(decl, _)| found_in_decl(cx, decl, name)))
+}
+
+fn follow_using<'a>(cx: &mut Checker<'a>, id: ItemId) -> Option<Found<'a>> {
+    let ItemKind::UsingDeclaration(ast::UsingDeclaration { path, .. }) = &cx.table.entry(id).item.kind else {
+        unreachable!("`Decl::Using` names a using-declaration");
+    };
+    let scope = cx.scopes.of_item(id);
+    let (last, front) = path.segments.split_last()?;
+    if front.is_empty() {
+        return in_namespace(cx, NsId::GLOBAL, segment_key(last));
+    }
+    let scope_path = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
+    let from = cx.scopes.enclosing_namespace(scope);
+    let ns = cx.table.find_namespace(from, &scope_path)?;
+    in_namespace(cx, ns, segment_key(last))
+}
+
+/// A record declared several times is the one that is defined.
+fn found_record<'a>(cx: &mut Checker<'a>, decls: &[(Decl, NsId)]) -> Option<Found<'a>> {
+    let mut best: Option<(ItemId, &'a ast::Record)> = None;
+    let mut others = Vec::new();
+    for &(decl, _) in decls {
+        let Decl::Item(id) = decl else { continue };
+        let entry = cx.table.entry(id);
+        let ItemKind::Record(record) = &entry.item.kind else { continue };
+        others.extend(entry.item.template.as_ref());
+        if best.is_none_or(|(_, known)| known.members.is_none() && record.members.is_some()) {
+            best = Some((id, record));
+        }
+    }
+    let (id, record) = best?;
+    let scope = cx.scopes.of_item(id);
+    Some(record_found(
+        &mut cx.types,
+        &mut cx.records,
+        record,
+        cx.table.entry(id).item.template.as_ref(),
+        others,
+        scope,
+    ))
+}
+
+pub(super) fn record_found<'a>(
+    types: &mut Types,
+    records: &mut Records<'a>,
+    record: &'a ast::Record,
+    template: Option<&'a TemplateParams>,
+    others: Vec<&'a TemplateParams>,
+    scope: ScopeId,
+) -> Found<'a> {
+    match template {
+        Some(params) => {
+            Found::ClassTemplate(ClassTemplate { primary: record, params, others: others.into(), scope })
+        }
+        None => Found::Type(QualTy::plain(record::plain(types, records, record, scope))),
+    }
+}
+
+fn found_in_decl<'a>(cx: &mut Checker<'a>, decl: Decl, name: Name) -> Option<Found<'a>> {
+    match decl {
+        Decl::Namespace(ns) => Some(Found::Namespace(ns)),
+        Decl::Using(id) => follow_using(cx, id),
+        Decl::Enumerator(id, n) => {
+            let scope = cx.scopes.of_item(id);
+            let enumeration = cx.table.enum_of_item(id)?;
+            Some(enumeration::enumerator(cx, enumeration, scope, n))
+        }
+        Decl::Tag(id) => {
+            let scope = cx.scopes.of_item(id);
+            match cx.table.tag_of_item(id)? {
+                Tag::Record(record) => Some(Found::Type(QualTy::plain(record::plain(
+                    &mut cx.types,
+                    &mut cx.records,
+                    record,
+                    scope,
+                )))),
+                Tag::Enum(enumeration) => {
+                    Some(Found::Type(QualTy::plain(enumeration::type_of(cx, enumeration, scope))))
+                }
+            }
+        }
+        Decl::Item(id) => {
+            let scope = cx.scopes.of_item(id);
+            let entry = cx.table.entry(id);
+            let template = entry.item.template.as_ref();
+            match &entry.item.kind {
+                ItemKind::Enum(enumeration) => {
+                    Some(Found::Type(QualTy::plain(enumeration::type_of(cx, enumeration, scope))))
+                }
+                ItemKind::Alias(alias) => Some(alias_found(cx, alias, template, scope)),
+                ItemKind::Variable(variable) => Some(Found::Variable(VarDecl { variable, template, scope })),
+                _ => {
+                    let _ = name;
+                    None
                 }
             }
         }
     }
+}
 
-    pub(super) fn alias_found(
-        &mut self,
-        alias: &'a ast::TypeAlias,
-        template: Option<&'a TemplateParams>,
-        scope: ScopeId,
-    ) -> Found<'a> {
-        if let Some(params) = template {
-            return Found::AliasTemplate(AliasTemplate { alias, params, scope });
-        }
-        let key = (alias.id, scope);
-        if let Some(&known) = self.lookups.aliases.get(&key) {
-            return Found::Type(known);
-        }
-        if self.lookups.alias_stack.contains(&key) {
-            self.error(
-                "recursive-alias",
-                alias.ty.span,
-                format!("`{}` is defined in terms of itself", alias.name),
-            );
-            return Found::Error;
-        }
-        self.lookups.alias_stack.push(key);
-        let placeholders = std::mem::take(&mut self.placeholders);
-        let errors = self.diagnostics.error_count();
-        let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
-        self.placeholders = placeholders;
-        self.lookups.alias_stack.pop();
-        if self.diagnostics.error_count() == errors && !ty.ty.is_error() {
-            self.lookups.aliases.insert(key, ty);
-        }
-        Found::Type(ty)
+pub(super) fn alias_found<'a>(
+    cx: &mut Checker<'a>,
+    alias: &'a ast::TypeAlias,
+    template: Option<&'a TemplateParams>,
+    scope: ScopeId,
+) -> Found<'a> {
+    if let Some(params) = template {
+        return Found::AliasTemplate(AliasTemplate { alias, params, scope });
     }
+    let key = (alias.id, scope);
+    if let Some(&known) = cx.lookups.aliases.get(&key) {
+        return Found::Type(known);
+    }
+    if cx.lookups.alias_stack.contains(&key) {
+        cx.error("recursive-alias", alias.ty.span, format!("`{}` is defined in terms of itself", alias.name));
+        return Found::Error;
+    }
+    cx.lookups.alias_stack.push(key);
+    let placeholders = std::mem::take(&mut cx.placeholders);
+    let errors = cx.diagnostics.error_count();
+    let ty = cx.in_scope(scope, |cx| resolve_type::resolve(cx, &alias.ty));
+    cx.placeholders = placeholders;
+    cx.lookups.alias_stack.pop();
+    if cx.diagnostics.error_count() == errors && !ty.ty.is_error() {
+        cx.lookups.aliases.insert(key, ty);
+    }
+    Found::Type(ty)
+}
 
-    /// The nearest known name, for "did you mean".
-    pub(super) fn suggestion(&mut self, name: Name) -> Option<String> {
-        if self.diagnostics.is_quiet() {
-            return None;
-        }
-        let known = self.scopes.visible_names(|record| self.records.get(record).member_names());
-        let texts = known.iter().map(|name| name.as_str()).filter(|text| !text.starts_with("__"));
-        let texts = texts.chain(super::type_names::COMMON.iter().copied());
-        anymetal_diagnostics::suggest(name.as_str(), texts).map(str::to_owned)
+/// The nearest known name, for "did you mean".
+pub(super) fn suggestion(
+    scopes: &Scopes<'_>,
+    records: &Records<'_>,
+    diagnostics: &Diagnostics,
+    name: Name,
+) -> Option<String> {
+    if diagnostics.is_quiet() {
+        return None;
     }
+    let known = scopes.visible_names(|record| records.get(record).member_names());
+    let texts = known.iter().map(|name| name.as_str()).filter(|text| !text.starts_with("__"));
+    let texts = texts.chain(super::type_names::COMMON.iter().copied());
+    anymetal_diagnostics::suggest(name.as_str(), texts).map(str::to_owned)
 }

@@ -1,61 +1,60 @@
 //! `noexcept(e)`: whether all calls in an expression are of functions that are declared not to throw.
 
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
+use super::entities::FnDeclId;
 use super::function::Origin;
-use super::walk;
+use super::{evaluate, expr, function, walk};
 use crate::ast::{self, Noexcept};
 use crate::hir::{Expr, ExprKind, FuncId};
 use anymetal_diagnostics::Span;
 
-impl<'a> Checker<'a> {
-    pub(super) fn noexcept_expr(&mut self, operand: &'a ast::Expr, span: Span) -> Expr {
-        self.function.unevaluated += 1;
-        let value = self.expr(operand);
-        self.function.unevaluated -= 1;
-        if value.ty.ty.is_error() {
-            return self.poison(span);
-        }
-        let mut called = Vec::new();
-        walk::each_expr(&value, &mut |expr| called.extend(callee(expr)));
-        let holds = called.into_iter().all(|func| self.is_noexcept(func));
-        self.bool_const(holds, span)
+pub(super) fn check<'a>(cx: &mut Checker<'a>, operand: &'a ast::Expr, span: Span) -> Expr {
+    cx.function.unevaluated += 1;
+    let value = expr::check(cx, operand);
+    cx.function.unevaluated -= 1;
+    if value.ty.ty.is_error() {
+        return cx.poison(span);
     }
+    let mut called = Vec::new();
+    walk::each_expr(&value, &mut |expr| called.extend(callee(expr)));
+    let holds = called.into_iter().all(|func| is_noexcept(cx, func));
+    expr::bool_const(holds, span)
+}
 
-    fn is_noexcept(&mut self, func: FuncId) -> bool {
-        match self.functions.inst(func).origin {
-            Origin::Decl(decl) => self.declares_noexcept(decl, func),
-            Origin::Synthesised(_) => {
-                self.ensure_body(func);
-                let mut called = Vec::new();
-                if let Some(function) = self.functions.inst(func).hir.clone() {
-                    walk::each_in_block(&function.body, &mut |expr| called.extend(callee(expr)));
-                }
-                called.into_iter().all(|func| self.is_noexcept(func))
+fn is_noexcept(cx: &mut Checker<'_>, func: FuncId) -> bool {
+    match cx.functions.inst(func).origin {
+        Origin::Decl(decl) => declares_noexcept(cx, decl, func),
+        Origin::Synthesised(_) => {
+            function::ensure_body(cx, func);
+            let mut called = Vec::new();
+            if let Some(function) = cx.functions.inst(func).hir.clone() {
+                walk::each_in_block(&function.body, &mut |expr| called.extend(callee(expr)));
             }
-            Origin::Dispatch | Origin::Linked => false,
+            called.into_iter().all(|func| is_noexcept(cx, func))
         }
+        Origin::Dispatch | Origin::Linked => false,
     }
+}
 
-    fn declares_noexcept(&mut self, decl: FnDeclId, func: FuncId) -> bool {
-        let ast = self.functions.decl(decl).ast;
-        let condition = match &ast.noexcept {
-            Noexcept::Absent => return false,
-            Noexcept::Always => return true,
-            Noexcept::If(condition) => condition,
-        };
-        let (scope, params) = (self.functions.inst(func).scope, self.functions.inst(func).params.clone());
-        let holds = self.quietly(|s| {
-            s.in_scope(scope, |s| {
-                s.with_param_names(ast, &params, |s| {
-                    s.function.unevaluated += 1;
-                    let value = s.expr(condition);
-                    s.function.unevaluated -= 1;
-                    s.constant_condition(value)
-                })
+fn declares_noexcept(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) -> bool {
+    let ast = cx.functions.decl(decl).ast;
+    let condition = match &ast.noexcept {
+        Noexcept::Absent => return false,
+        Noexcept::Always => return true,
+        Noexcept::If(condition) => condition,
+    };
+    let (scope, params) = (cx.functions.inst(func).scope, cx.functions.inst(func).params.clone());
+    let holds = cx.quietly(|cx| {
+        cx.in_scope(scope, |cx| {
+            function::with_param_names(cx, ast, &params, |cx| {
+                cx.function.unevaluated += 1;
+                let value = expr::check(cx, condition);
+                cx.function.unevaluated -= 1;
+                evaluate::constant_condition(cx, value)
             })
-        });
-        holds.ok().flatten().unwrap_or(false)
-    }
+        })
+    });
+    holds.ok().flatten().unwrap_or(false)
 }
 
 fn callee(expr: &Expr) -> Option<FuncId> {

@@ -4,20 +4,26 @@
 //! reason why it does not fit; then the candidates are compared (`ranking`). `without_call` is for names of
 //! functions that are not called.
 //!
-//! Invariant: trying candidates reports nothing; only [`Checker::resolve_call`] does.
+//! Invariant: trying candidates reports nothing; only [`resolve`] does.
 
 mod candidate;
 mod ranking;
 mod without_call;
 
-pub(super) use candidate::is_pack;
+pub(super) use candidate::{
+    candidate_function, deduce_from_arg, deduce_rest, explicit_prefix, is_pack, object_conversion,
+};
+pub(super) use ranking::is_more_specialised;
+pub(super) use without_call::{function_for_type, function_without_call};
 
 use super::call::Arg;
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
 use super::convert::Conversion;
+use super::entities::FnDeclId;
 use super::template_args::ExplicitArg;
+use super::{function, record};
 use crate::ast::FunctionBody;
-use crate::hir::{Expr, FuncId};
+use crate::hir::{Expr, FuncId, Types};
 use anymetal_diagnostics::{Diagnostic, Span};
 
 /// A function that could be called.
@@ -55,144 +61,141 @@ pub(super) enum NoOverload {
     Ambiguous(Vec<FnDeclId>),
 }
 
-impl<'a> Checker<'a> {
-    /// Resolves a call and reports when that is impossible.
-    pub(super) fn resolve_call(&mut self, call: &Call<'_, 'a>) -> Option<FuncId> {
-        match self.find_overload(call) {
-            Ok(func) => Some(func),
-            Err(problem) => {
-                self.report_no_overload(call, problem);
-                None
-            }
+/// Resolves a call and reports when that is impossible.
+pub(super) fn resolve<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>) -> Option<FuncId> {
+    match find(cx, call) {
+        Ok(func) => Some(func),
+        Err(problem) => {
+            report_none(cx, call, problem);
+            None
         }
     }
+}
 
-    fn report_no_overload(&mut self, call: &Call<'_, 'a>, problem: NoOverload) {
-        const SHOWN: usize = 6;
-        let types: Vec<String> = call.args.iter().map(|arg| self.show_call_arg(arg)).collect();
-        let types = types.join(", ");
-        let (id, message, notes) = match problem {
-            NoOverload::None(reasons) => (
-                "no-matching-function",
-                format!("no matching function for call to `{}` with arguments ({types})", call.name),
-                reasons,
-            ),
-            NoOverload::Ambiguous(decls) => (
-                "ambiguous-call",
-                format!("call to `{}` with arguments ({types}) is ambiguous", call.name),
-                decls.into_iter().map(|decl| (decl, String::new())).collect(),
-            ),
+fn report_none<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>, problem: NoOverload) {
+    const SHOWN: usize = 6;
+    let types: Vec<String> = call.args.iter().map(|arg| show_call_arg(&cx.types, arg)).collect();
+    let types = types.join(", ");
+    let (id, message, notes) = match problem {
+        NoOverload::None(reasons) => (
+            "no-matching-function",
+            format!("no matching function for call to `{}` with arguments ({types})", call.name),
+            reasons,
+        ),
+        NoOverload::Ambiguous(decls) => (
+            "ambiguous-call",
+            format!("call to `{}` with arguments ({types}) is ambiguous", call.name),
+            decls.into_iter().map(|decl| (decl, String::new())).collect(),
+        ),
+    };
+    let mut diagnostic = Diagnostic::error(id, call.span, message);
+    let more = notes.len().saturating_sub(SHOWN);
+    for (decl, reason) in notes.into_iter().take(SHOWN) {
+        let text = if reason.is_empty() { "candidate".to_owned() } else { format!("candidate: {reason}") };
+        diagnostic = diagnostic.with_note(cx.functions.decl(decl).ast.span, text);
+    }
+    if more > 0 {
+        diagnostic = diagnostic.with_note(Span::NONE, format!("… and {more} more candidates"));
+    }
+    cx.report(diagnostic);
+}
+
+pub(super) fn show_call_arg<'a>(types: &Types, arg: &Arg<'a>) -> String {
+    match arg {
+        Arg::Expr(expr) => types.display_qual(expr.ty),
+        Arg::List(..) => "{…}".to_owned(),
+        Arg::Functions(..) => "<function>".to_owned(),
+    }
+}
+
+/// Finds the best function for a call.
+pub(super) fn find<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>) -> Result<FuncId, NoOverload> {
+    let mut viable = Vec::new();
+    let reasons = add_candidates(cx, call, &mut viable);
+    if viable.is_empty() {
+        return Err(NoOverload::None(reasons));
+    }
+    ranking::best_of(cx, &viable)
+}
+
+/// Finds the best function for an operator among members of its first operand and other functions.
+pub(super) fn find_operator<'a>(
+    cx: &mut Checker<'a>,
+    members: &Call<'_, 'a>,
+    others: &Call<'_, 'a>,
+) -> Result<FuncId, NoOverload> {
+    let mut viable = Vec::new();
+    add_candidates(cx, members, &mut viable);
+    for candidate in &mut viable {
+        candidate.is_operand = true;
+    }
+    add_candidates(cx, others, &mut viable);
+    if viable.is_empty() {
+        return Err(NoOverload::None(Vec::new()));
+    }
+    ranking::best_of(cx, &viable)
+}
+
+/// Adds the candidates of a call; returns why the others do not fit.
+fn add_candidates<'a>(
+    cx: &mut Checker<'a>,
+    call: &Call<'_, 'a>,
+    viable: &mut Vec<Candidate>,
+) -> Vec<(FnDeclId, String)> {
+    let mut reasons = Vec::new();
+    for &decl in call.decls {
+        cx.limits.count_candidate(call.span, &mut cx.diagnostics);
+        match candidate::examine(cx, decl, call) {
+            Ok(candidate) => {
+                if !merge_redeclaration(cx, viable, &candidate) {
+                    viable.push(candidate);
+                }
+            }
+            Err(reason) => reasons.push((decl, reason)),
+        }
+        if cx.diagnostics.gave_up() {
+            viable.clear();
+            return Vec::new();
+        }
+    }
+    reasons
+}
+
+/// A function declared several times counts once; the declaration with a body stands for all.
+fn merge_redeclaration(cx: &mut Checker<'_>, viable: &mut [Candidate], new: &Candidate) -> bool {
+    for known in viable {
+        let (a, b) = (cx.functions.decl(known.decl), cx.functions.decl(new.decl));
+        if a.template.is_some() != b.template.is_some() {
+            continue;
+        }
+        // A member hides those of bases with its parameters that a using-declaration names.
+        let hides = match (a.owner, b.owner) {
+            (Some(derived), Some(base)) if derived != base => record::base_path(cx, derived, base).is_some(),
+            _ => false,
         };
-        let mut diagnostic = Diagnostic::error(id, call.span, message);
-        let more = notes.len().saturating_sub(SHOWN);
-        for (decl, reason) in notes.into_iter().take(SHOWN) {
-            let text =
-                if reason.is_empty() { "candidate".to_owned() } else { format!("candidate: {reason}") };
-            diagnostic = diagnostic.with_note(self.functions.decl(decl).ast.span, text);
+        let (a, b) = (cx.functions.decl(known.decl), cx.functions.decl(new.decl));
+        if !hides && (a.scope != b.scope || a.owner != b.owner) {
+            continue;
         }
-        if more > 0 {
-            diagnostic = diagnostic.with_note(Span::NONE, format!("… and {more} more candidates"));
-        }
-        self.report(diagnostic);
-    }
-
-    pub(super) fn show_call_arg(&self, arg: &Arg<'a>) -> String {
-        match arg {
-            Arg::Expr(expr) => self.show(expr.ty),
-            Arg::List(..) => "{…}".to_owned(),
-            Arg::Functions(..) => "<function>".to_owned(),
-        }
-    }
-
-    /// Finds the best function for a call.
-    pub(super) fn find_overload(&mut self, call: &Call<'_, 'a>) -> Result<FuncId, NoOverload> {
-        let mut viable = Vec::new();
-        let reasons = self.add_candidates(call, &mut viable);
-        if viable.is_empty() {
-            return Err(NoOverload::None(reasons));
-        }
-        self.best_of(&viable)
-    }
-
-    /// Finds the best function for an operator among members of its first operand and other functions.
-    pub(super) fn find_operator(
-        &mut self,
-        members: &Call<'_, 'a>,
-        others: &Call<'_, 'a>,
-    ) -> Result<FuncId, NoOverload> {
-        let mut viable = Vec::new();
-        self.add_candidates(members, &mut viable);
-        for candidate in &mut viable {
-            candidate.is_operand = true;
-        }
-        self.add_candidates(others, &mut viable);
-        if viable.is_empty() {
-            return Err(NoOverload::None(Vec::new()));
-        }
-        self.best_of(&viable)
-    }
-
-    /// Adds the candidates of a call; returns why the others do not fit.
-    fn add_candidates(
-        &mut self,
-        call: &Call<'_, 'a>,
-        viable: &mut Vec<Candidate>,
-    ) -> Vec<(FnDeclId, String)> {
-        let mut reasons = Vec::new();
-        for &decl in call.decls {
-            self.limits.count_candidate(call.span, &mut self.diagnostics);
-            match self.candidate(decl, call) {
-                Ok(candidate) => {
-                    if !self.merge_redeclaration(viable, &candidate) {
-                        viable.push(candidate);
-                    }
-                }
-                Err(reason) => reasons.push((decl, reason)),
+        let same_template = match (a.template, b.template) {
+            (Some(x), Some(y)) => {
+                let has_body = |ast: &crate::ast::Function| !matches!(ast.body, FunctionBody::None);
+                x.params.len() == y.params.len() && (hides || !(has_body(a.ast) && has_body(b.ast)))
             }
-            if self.diagnostics.gave_up() {
-                viable.clear();
-                return Vec::new();
+            _ => true,
+        };
+        let same = same_template
+            && a.ast.method == b.ast.method
+            && function::are_same_params(
+                &cx.functions.inst(known.func).params,
+                &cx.functions.inst(new.func).params,
+            );
+        if same {
+            if !hides && matches!(cx.functions.decl(known.decl).ast.body, FunctionBody::None) {
+                *known = new.clone();
             }
+            return true;
         }
-        reasons
     }
-
-    /// A function declared several times counts once; the declaration with a body stands for all.
-    fn merge_redeclaration(&mut self, viable: &mut [Candidate], new: &Candidate) -> bool {
-        for known in viable {
-            let (a, b) = (self.functions.decl(known.decl), self.functions.decl(new.decl));
-            if a.template.is_some() != b.template.is_some() {
-                continue;
-            }
-            // A member hides those of bases with its parameters that a using-declaration names.
-            let hides = match (a.owner, b.owner) {
-                (Some(derived), Some(base)) if derived != base => self.base_path(derived, base).is_some(),
-                _ => false,
-            };
-            let (a, b) = (self.functions.decl(known.decl), self.functions.decl(new.decl));
-            if !hides && (a.scope != b.scope || a.owner != b.owner) {
-                continue;
-            }
-            let same_template = match (a.template, b.template) {
-                (Some(x), Some(y)) => {
-                    let has_body = |ast: &crate::ast::Function| !matches!(ast.body, FunctionBody::None);
-                    x.params.len() == y.params.len() && (hides || !(has_body(a.ast) && has_body(b.ast)))
-                }
-                _ => true,
-            };
-            let same = same_template
-                && a.ast.method == b.ast.method
-                && Self::are_same_params(
-                    &self.functions.inst(known.func).params,
-                    &self.functions.inst(new.func).params,
-                );
-            if same {
-                if !hides && matches!(self.functions.decl(known.decl).ast.body, FunctionBody::None) {
-                    *known = new.clone();
-                }
-                return true;
-            }
-        }
-        false
-    }
+    false
 }

@@ -1,9 +1,12 @@
 //! Qualified names: `a::b<T>::template c<4>`, segment by segment.
 
-use super::checker::{Checker, LocalDecl, TArg};
-use super::lookup::Found;
-use super::spelling;
+use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::entities::{Found, LocalDecl, TArg};
+use super::record::Records;
+use super::scopes::Scopes;
 use super::table::{NsId, operator_key};
+use super::{access, ambiguity, lookup, record, spelling, template_args};
 use crate::ast::{self, Path, PathSegment};
 use crate::hir::{QualTy, TyKind};
 use crate::token::Name;
@@ -70,234 +73,261 @@ pub(super) fn segment_key(segment: &PathSegment) -> Name {
     segment.operator.as_ref().map_or(segment.name, operator_key)
 }
 
-impl<'a> Checker<'a> {
-    /// Resolves a path; reports everything except that its last name is unknown.
-    pub(super) fn resolve_path(&mut self, path: &'a Path) -> Result<Target<'a>, Miss> {
-        self.resolve_prefix(path, path.segments.len())
-    }
+/// Resolves a path; reports everything except that its last name is unknown.
+pub(super) fn resolve<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Result<Target<'a>, Miss> {
+    resolve_prefix(cx, path, path.segments.len())
+}
 
-    /// Resolves the first `count` segments of a path.
-    pub(super) fn resolve_prefix(&mut self, path: &'a Path, count: usize) -> Result<Target<'a>, Miss> {
-        let Some((first, rest)) = path.segments[..count].split_first() else { return Err(Miss::Reported) };
-        let key = segment_key(first);
-        let found = if path.global {
-            self.lookup_in_namespace(NsId::GLOBAL, key).map(|found| (found, None))
-        } else {
-            self.lookup_with_class(key)
-        };
-        let Some((found, class)) = found else {
-            let miss = Miss::Unknown { name: key, span: first.span, within: None };
-            if rest.is_empty() {
-                return Err(miss);
+/// Resolves the first `count` segments of a path.
+pub(super) fn resolve_prefix<'a>(
+    cx: &mut Checker<'a>,
+    path: &'a Path,
+    count: usize,
+) -> Result<Target<'a>, Miss> {
+    let Some((first, rest)) = path.segments[..count].split_first() else { return Err(Miss::Reported) };
+    let key = segment_key(first);
+    let found = if path.global {
+        lookup::in_namespace(cx, NsId::GLOBAL, key).map(|found| (found, None))
+    } else {
+        lookup::unqualified_with_class(cx, key)
+    };
+    let Some((found, class)) = found else {
+        let miss = Miss::Unknown { name: key, span: first.span, within: None };
+        if rest.is_empty() {
+            return Err(miss);
+        }
+        report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "namespace or type");
+        return Err(Miss::Reported);
+    };
+    let found = ambiguity::unambiguous(&mut cx.diagnostics, found, first.span)?;
+    if class.is_some_and(|class| !access::check(cx, class, key, &found, true, first.span)) {
+        return Err(Miss::Reported);
+    }
+    let mut target = apply_segment_args(cx, found, first)?;
+    target.qualified = path.global;
+    for segment in rest {
+        let found = lookup_member_of(cx, target, segment)?;
+        target = apply_segment_args(cx, found, segment)?;
+        target.qualified = true;
+    }
+    Ok(target)
+}
+
+/// Resolves `decltype(e)::a::b`: a path that starts inside a type.
+pub(super) fn resolve_in_type<'a>(
+    cx: &mut Checker<'a>,
+    ty: QualTy,
+    path: &'a Path,
+) -> Result<Target<'a>, Miss> {
+    let ty = cx.types.referent(ty.ty).unwrap_or(ty);
+    let mut target = Target { found: Found::Type(ty), args: None, qualified: true };
+    for segment in &path.segments {
+        let found = lookup_member_of(cx, target, segment)?;
+        target = apply_segment_args(cx, found, segment)?;
+        target.qualified = true;
+    }
+    Ok(target)
+}
+
+/// Looks a segment up in what the segments before it mean.
+fn lookup_member_of<'a>(
+    cx: &mut Checker<'a>,
+    outer: Target<'a>,
+    segment: &'a PathSegment,
+) -> Result<Found<'a>, Miss> {
+    let key = segment_key(segment);
+    let ty = match outer.found {
+        Found::Namespace(ns) => {
+            let found = lookup::in_namespace(cx, ns, key).ok_or_else(|| Miss::Unknown {
+                name: key,
+                span: segment.span,
+                within: Some(format!("namespace `{}`", cx.table.prefix(ns).trim_end_matches("::"))),
+            })?;
+            return ambiguity::unambiguous(&mut cx.diagnostics, found, segment.span);
+        }
+        Found::Error => return Err(Miss::Reported),
+        found => match type_of_found(&cx.records, &found) {
+            Some(ty) => ty,
+            None => {
+                let message =
+                    format!("what stands before `::{}` is neither a namespace nor a type", segment.name);
+                cx.error("not-a-scope", segment.span, message);
+                return Err(Miss::Reported);
             }
-            self.report_miss(miss, "namespace or type");
-            return Err(Miss::Reported);
-        };
-        let found = self.unambiguous(found, first.span)?;
-        if class.is_some_and(|class| !self.check_access(class, key, &found, true, first.span)) {
-            return Err(Miss::Reported);
-        }
-        let mut target = self.apply_segment_args(found, first)?;
-        target.qualified = path.global;
-        for segment in rest {
-            let found = self.lookup_member_of(target, segment)?;
-            target = self.apply_segment_args(found, segment)?;
-            target.qualified = true;
-        }
-        Ok(target)
-    }
+        },
+    };
+    let found = lookup_in_type(cx, ty, key, segment.span)?;
+    // The object of `Base::x` is of a derived class, which has the rights of one.
+    accessible(cx, ty, key, found, false, segment.span)
+}
 
-    /// Resolves `decltype(e)::a::b`: a path that starts inside a type.
-    pub(super) fn resolve_in_type(&mut self, ty: QualTy, path: &'a Path) -> Result<Target<'a>, Miss> {
-        let ty = self.types.referent(ty.ty).unwrap_or(ty);
-        let mut target = Target { found: Found::Type(ty), args: None, qualified: true };
-        for segment in &path.segments {
-            let found = self.lookup_member_of(target, segment)?;
-            target = self.apply_segment_args(found, segment)?;
-            target.qualified = true;
+/// What a lookup in a type found, unless it may not be used here, which is reported.
+pub(super) fn accessible<'a>(
+    cx: &mut Checker<'a>,
+    ty: QualTy,
+    key: Name,
+    found: Found<'a>,
+    has_object: bool,
+    span: Span,
+) -> Result<Found<'a>, Miss> {
+    match cx.types.as_record(ty.ty) {
+        Some(class) if !access::check(cx, class, key, &found, has_object, span) => Err(Miss::Reported),
+        _ => Ok(found),
+    }
+}
+
+/// Looks a member up in a class or enumeration.
+pub(super) fn lookup_in_type<'a>(
+    cx: &mut Checker<'a>,
+    ty: QualTy,
+    key: Name,
+    span: Span,
+) -> Result<Found<'a>, Miss> {
+    match *cx.types.kind(ty.ty) {
+        TyKind::Error => Err(Miss::Reported),
+        TyKind::Record(record) => {
+            let found = record::lookup(cx, record, key).ok_or_else(|| Miss::Unknown {
+                name: key,
+                span,
+                within: Some(format!("`{}`", cx.show(ty.unqualified()))),
+            })?;
+            ambiguity::unambiguous(&mut cx.diagnostics, found, span)
         }
-        Ok(target)
-    }
-
-    /// Looks a segment up in what the segments before it mean.
-    fn lookup_member_of(&mut self, outer: Target<'a>, segment: &'a PathSegment) -> Result<Found<'a>, Miss> {
-        let key = segment_key(segment);
-        let ty = match outer.found {
-            Found::Namespace(ns) => {
-                let found = self.lookup_in_namespace(ns, key).ok_or_else(|| Miss::Unknown {
-                    name: key,
-                    span: segment.span,
-                    within: Some(format!("namespace `{}`", self.table.prefix(ns).trim_end_matches("::"))),
-                })?;
-                return self.unambiguous(found, segment.span);
-            }
-            Found::Error => return Err(Miss::Reported),
-            found => match self.type_of_found(&found) {
-                Some(ty) => ty,
-                None => {
-                    let message =
-                        format!("what stands before `::{}` is neither a namespace nor a type", segment.name);
-                    self.error("not-a-scope", segment.span, message);
-                    return Err(Miss::Reported);
-                }
-            },
-        };
-        let found = self.lookup_in_type(ty, key, segment.span)?;
-        // The object of `Base::x` is of a derived class, which has the rights of one.
-        self.accessible(ty, key, found, false, segment.span)
-    }
-
-    /// What a lookup in a type found, unless it may not be used here, which is reported.
-    pub(super) fn accessible(
-        &mut self,
-        ty: QualTy,
-        key: Name,
-        found: Found<'a>,
-        has_object: bool,
-        span: Span,
-    ) -> Result<Found<'a>, Miss> {
-        match self.types.as_record(ty.ty) {
-            Some(class) if !self.check_access(class, key, &found, has_object, span) => Err(Miss::Reported),
-            _ => Ok(found),
+        TyKind::Enum(_) => cx.enums.enumerator_by_name(&cx.types, ty.ty, key).ok_or_else(|| Miss::Unknown {
+            name: key,
+            span,
+            within: Some(format!("`{}`", cx.show(ty.unqualified()))),
+        }),
+        _ => {
+            let message = format!("type `{}` has no members: it is not a class", cx.show(ty));
+            cx.error("not-a-class", span, message);
+            Err(Miss::Reported)
         }
     }
+}
 
-    /// Looks a member up in a class or enumeration.
-    pub(super) fn lookup_in_type(&mut self, ty: QualTy, key: Name, span: Span) -> Result<Found<'a>, Miss> {
-        match *self.types.kind(ty.ty) {
-            TyKind::Error => Err(Miss::Reported),
-            TyKind::Record(record) => {
-                let found = self.lookup_in_record(record, key).ok_or_else(|| Miss::Unknown {
-                    name: key,
-                    span,
-                    within: Some(format!("`{}`", self.show(ty.unqualified()))),
-                })?;
-                self.unambiguous(found, span)
-            }
-            TyKind::Enum(_) => self.enums.enumerator_by_name(&self.types, ty.ty, key).ok_or_else(|| {
-                Miss::Unknown { name: key, span, within: Some(format!("`{}`", self.show(ty.unqualified()))) }
-            }),
-            _ => {
-                let message = format!("type `{}` has no members: it is not a class", self.show(ty));
-                self.error("not-a-class", span, message);
-                Err(Miss::Reported)
+/// The type, if it is one.
+pub(super) fn type_of_found<'a>(records: &Records<'a>, found: &Found<'a>) -> Option<QualTy> {
+    match found {
+        Found::Type(ty) | Found::TArg(TArg::Type(ty)) | Found::Local(LocalDecl::Type(ty)) => Some(*ty),
+        Found::Injected(record) => Some(QualTy::plain(records.get(*record).ty)),
+        _ => None,
+    }
+}
+
+fn apply_segment_args<'a>(
+    cx: &mut Checker<'a>,
+    found: Found<'a>,
+    segment: &'a PathSegment,
+) -> Result<Target<'a>, Miss> {
+    let Some(args) = &segment.args else {
+        return Ok(Target { found, args: None, qualified: false });
+    };
+    let span = segment.span;
+    let found = match found {
+        Found::ClassTemplate(template) => {
+            let explicit = template_args::explicit(cx, args);
+            match template_args::class_from_args(cx, &template, explicit, span) {
+                Some(ty) => Found::Type(QualTy::plain(ty)),
+                None => return Err(Miss::Reported),
             }
         }
-    }
-
-    /// The type, if it is one.
-    pub(super) fn type_of_found(&self, found: &Found<'a>) -> Option<QualTy> {
-        match found {
-            Found::Type(ty) | Found::TArg(TArg::Type(ty)) | Found::Local(LocalDecl::Type(ty)) => Some(*ty),
-            Found::Injected(record) => Some(QualTy::plain(self.records.get(*record).ty)),
-            _ => None,
-        }
-    }
-
-    fn apply_segment_args(&mut self, found: Found<'a>, segment: &'a PathSegment) -> Result<Target<'a>, Miss> {
-        let Some(args) = &segment.args else {
-            return Ok(Target { found, args: None, qualified: false });
-        };
-        let span = segment.span;
-        let found = match found {
-            Found::ClassTemplate(template) => {
-                let explicit = self.explicit_args(args);
-                match self.class_from_args(&template, explicit, span) {
+        Found::Injected(record) => match cx.records.get(record).template.clone() {
+            Some(template) => {
+                let explicit = template_args::explicit(cx, args);
+                match template_args::class_from_args(cx, &template, explicit, span) {
                     Some(ty) => Found::Type(QualTy::plain(ty)),
                     None => return Err(Miss::Reported),
                 }
             }
-            Found::Injected(record) => match self.records.get(record).template.clone() {
-                Some(template) => {
-                    let explicit = self.explicit_args(args);
-                    match self.class_from_args(&template, explicit, span) {
-                        Some(ty) => Found::Type(QualTy::plain(ty)),
-                        None => return Err(Miss::Reported),
-                    }
-                }
-                None => return Err(self.no_template(segment)),
-            },
-            Found::AliasTemplate(template) => {
-                let explicit = self.explicit_args(args);
-                match self.alias_from_args(template, explicit, span) {
-                    Some(ty) => Found::Type(ty),
-                    None => return Err(Miss::Reported),
-                }
+            None => return Err(no_template(&mut cx.diagnostics, segment)),
+        },
+        Found::AliasTemplate(template) => {
+            let explicit = template_args::explicit(cx, args);
+            match template_args::alias_from_args(cx, template, explicit, span) {
+                Some(ty) => Found::Type(ty),
+                None => return Err(Miss::Reported),
             }
-            Found::BuiltinTemplate(template) => {
-                let explicit = self.explicit_args(args);
-                match self.builtin_from_args(template, &explicit, span) {
-                    Some(ty) => Found::Type(QualTy::plain(ty)),
-                    None => return Err(Miss::Reported),
-                }
-            }
-            Found::Functions(_) | Found::Variable(_) => {
-                return Ok(Target { found, args: Some(args), qualified: false });
-            }
-            Found::Error => return Err(Miss::Reported),
-            _ => return Err(self.no_template(segment)),
-        };
-        Ok(Target { found, args: None, qualified: false })
-    }
-
-    fn no_template(&mut self, segment: &PathSegment) -> Miss {
-        self.error("not-a-template", segment.span, format!("`{}` is not a template", segment.name));
-        Miss::Reported
-    }
-
-    /// Reports a miss.
-    pub(super) fn report_miss(&mut self, miss: Miss, what: &str) {
-        let Miss::Unknown { name, span, within } = miss else { return };
-        if let Some(feature) = unsupported(name.as_str()) {
-            let message = format!("`{name}`: {feature} are not supported");
-            self.error("unsupported-feature", span, message);
-            return;
         }
-        let mut diagnostic = match within {
-            Some(within) => {
-                Diagnostic::error("unknown-member", span, format!("no {what} named `{name}` in {within}"))
+        Found::BuiltinTemplate(template) => {
+            let explicit = template_args::explicit(cx, args);
+            match template_args::builtin_from_args(cx, template, &explicit, span) {
+                Some(ty) => Found::Type(QualTy::plain(ty)),
+                None => return Err(Miss::Reported),
             }
-            None => Diagnostic::error("unknown-name", span, format!("unknown {what} `{name}`")),
-        };
-        if let Some(near) = self.suggestion(name) {
-            diagnostic = diagnostic.with_hint(format!("did you mean `{near}`?"));
         }
-        self.report(diagnostic);
-    }
+        Found::Functions(_) | Found::Variable(_) => {
+            return Ok(Target { found, args: Some(args), qualified: false });
+        }
+        Found::Error => return Err(Miss::Reported),
+        _ => return Err(no_template(&mut cx.diagnostics, segment)),
+    };
+    Ok(Target { found, args: None, qualified: false })
+}
 
-    /// The class or enumeration that a function or variable of the same name and namespace hides. Only a type
-    /// can stand here, so that `struct` in front makes no difference.
-    fn hidden_tag(&mut self, path: &'a Path) -> Option<QualTy> {
-        let last = path.segments.last()?;
-        let is_name = last.args.is_none() && last.operator.is_none();
-        if is_name { self.tag_of_path(path) } else { None }
-    }
+fn no_template(diagnostics: &mut Diagnostics, segment: &PathSegment) -> Miss {
+    diagnostics.error("not-a-template", segment.span, format!("`{}` is not a template", segment.name));
+    Miss::Reported
+}
 
-    /// Resolves a path that must name a type.
-    pub(super) fn resolve_type_path(&mut self, path: &'a Path) -> Option<QualTy> {
-        let target = match self.resolve_path(path) {
-            Ok(target) => target,
-            Err(miss) => {
-                self.report_miss(miss, "type");
-                return None;
-            }
-        };
-        if let Some(ty) = self.type_of_found(&target.found) {
-            return Some(ty);
-        }
-        if let Found::Functions(_) | Found::Variable(_) = target.found
-            && let Some(ty) = self.hidden_tag(path)
-        {
-            return Some(ty);
-        }
-        let message = match target.found {
-            Found::Error => return None,
-            Found::ClassTemplate(_) | Found::AliasTemplate(_) | Found::BuiltinTemplate(_) => {
-                format!("template `{}` needs template arguments here", spelling::path(path))
-            }
-            _ => format!("`{}` is not a type", spelling::path(path)),
-        };
-        self.error("not-a-type", path.span, message);
-        None
+/// Reports a miss.
+pub(super) fn report_miss(
+    scopes: &Scopes<'_>,
+    records: &Records<'_>,
+    diagnostics: &mut Diagnostics,
+    miss: Miss,
+    what: &str,
+) {
+    let Miss::Unknown { name, span, within } = miss else { return };
+    if let Some(feature) = unsupported(name.as_str()) {
+        let message = format!("`{name}`: {feature} are not supported");
+        diagnostics.error("unsupported-feature", span, message);
+        return;
     }
+    let mut diagnostic = match within {
+        Some(within) => {
+            Diagnostic::error("unknown-member", span, format!("no {what} named `{name}` in {within}"))
+        }
+        None => Diagnostic::error("unknown-name", span, format!("unknown {what} `{name}`")),
+    };
+    if let Some(near) = lookup::suggestion(scopes, records, diagnostics, name) {
+        diagnostic = diagnostic.with_hint(format!("did you mean `{near}`?"));
+    }
+    diagnostics.report(diagnostic);
+}
+
+/// The class or enumeration that a function or variable of the same name and namespace hides. Only a type
+/// can stand here, so that `struct` in front makes no difference.
+fn hidden_tag<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
+    let last = path.segments.last()?;
+    let is_name = last.args.is_none() && last.operator.is_none();
+    if is_name { lookup::tag_of_path(cx, path) } else { None }
+}
+
+/// Resolves a path that must name a type.
+pub(super) fn resolve_type<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
+    let target = match resolve(cx, path) {
+        Ok(target) => target,
+        Err(miss) => {
+            report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "type");
+            return None;
+        }
+    };
+    if let Some(ty) = type_of_found(&cx.records, &target.found) {
+        return Some(ty);
+    }
+    if let Found::Functions(_) | Found::Variable(_) = target.found
+        && let Some(ty) = hidden_tag(cx, path)
+    {
+        return Some(ty);
+    }
+    let message = match target.found {
+        Found::Error => return None,
+        Found::ClassTemplate(_) | Found::AliasTemplate(_) | Found::BuiltinTemplate(_) => {
+            format!("template `{}` needs template arguments here", spelling::path(path))
+        }
+        _ => format!("`{}` is not a type", spelling::path(path)),
+    };
+    cx.error("not-a-type", path.span, message);
+    None
 }

@@ -7,10 +7,11 @@
 mod build;
 mod open;
 
+pub(super) use build::{of_arg, of_type};
 pub(super) use open::open_pattern;
 
-use super::checker::{TemplateId, space_of};
-use super::lookup::ClassTemplate;
+use super::checker::space_of;
+use super::entities::{ClassTemplate, TemplateId};
 use crate::ast::{self, Qualifiers};
 use crate::hir::QualTy;
 use anymetal_ir::Space;

@@ -10,15 +10,19 @@ mod lookup;
 mod registry;
 mod usings;
 
+pub(super) use complete::{complete, complete_type};
+pub(super) use declare::declare_members;
+pub(super) use lookup::{assignment_operators, base_path, lookup, lookup_in_class};
 pub(super) use registry::{NamedRecord, Records};
 
-use super::checker::{Checker, FnDeclId, TArg};
+use super::checker::Checker;
+use super::entities::{ClassTemplate, FnDeclId, TArg};
 use super::init::DefaultInit;
-use super::lookup::ClassTemplate;
 use super::scopes::ScopeId;
 use super::special::Deletion;
+use super::template_args;
 use crate::ast::{self, Access, TemplateParams};
-use crate::hir::{FuncId, RecordId, Ty};
+use crate::hir::{FuncId, RecordId, Ty, Types};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -63,34 +67,45 @@ pub(super) struct RecordInst<'a> {
     pub(super) scope: ScopeId,
     pub(super) state: RecordState,
     pub(super) members: FxHashMap<Name, Vec<Member<'a>>>,
-    /// Who may use members that are not public; of functions, those that using-declarations name.
-    pub(super) access: FxHashMap<Name, Access>,
-    /// Friends that are declared, classes and functions.
-    pub(super) befriended: Vec<&'a ast::Item>,
-    /// Whether a data member or base is not public.
-    pub(super) hides_data: bool,
+    pub(super) access: AccessRules<'a>,
     /// Base classes; an empty one has no field.
     pub(super) bases: Vec<(RecordId, Option<u32>)>,
-    /// Who may convert to the bases.
-    pub(super) base_access: FxHashMap<RecordId, Access>,
     pub(super) constructors: Vec<FnDeclId>,
     /// Of these, the constructors of bases, each with the base.
     pub(super) inherited: Vec<(FnDeclId, RecordId)>,
     /// Member functions of bases that using-declarations make members.
     pub(super) introduced: Vec<FnDeclId>,
-    /// Whether copying and assigning an object call functions of classes, once it was computed.
-    pub(super) copies_by_code: [Option<bool>; 2],
-    /// Why its parts cannot be copied or assigned, for each kind of source, once it was computed.
-    pub(super) parts_deletion: [Option<Option<Deletion>>; 6],
+    pub(super) special: SpecialMembers,
     pub(super) conversions: Vec<FnDeclId>,
     /// Functions that are defined in it as friends; only argument-dependent lookup finds them.
     pub(super) friends: Vec<(Name, FnDeclId)>,
     pub(super) field_inits: Vec<Option<&'a ast::Initialiser>>,
+    pub(super) lambda: Option<&'a ast::Lambda>,
+}
+
+/// Who may use the members and bases of a class.
+#[derive(Debug, Default)]
+pub(super) struct AccessRules<'a> {
+    /// The access of members that are not public; of functions, those that using-declarations name.
+    pub(super) members: FxHashMap<Name, Access>,
+    pub(super) bases: FxHashMap<RecordId, Access>,
+    /// The declared friends, classes and functions.
+    pub(super) befriended: Vec<&'a ast::Item>,
+    /// Whether a data member or base is not public.
+    pub(super) hides_data: bool,
+}
+
+/// Computed facts about special member functions of a class; `None` until they are first needed.
+#[derive(Debug, Default)]
+pub(super) struct SpecialMembers {
+    /// Whether copying and assigning an object call functions of classes.
+    pub(super) copies_by_code: [Option<bool>; 2],
+    /// Why its parts cannot be copied or assigned, for each kind of source.
+    pub(super) parts_deletion: [Option<Option<Deletion>>; 6],
     /// The default constructor that is declared as defaulted.
     pub(super) defaulted: Option<FuncId>,
-    /// What default initialisation does, once it was asked.
+    /// The effect of default initialisation.
     pub(super) default_init: Option<DefaultInit>,
-    pub(super) lambda: Option<&'a ast::Lambda>,
 }
 
 impl RecordInst<'_> {
@@ -102,47 +117,50 @@ impl RecordInst<'_> {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// The type of a class that is no template.
-    pub(super) fn plain_record(&mut self, ast: &'a ast::Record, scope: ScopeId) -> Ty {
-        let key = (ast.id, scope, Rc::from([]));
-        if let Some(known) = self.records.known(&key) {
-            return known.ty;
-        }
-        let kind = if ast.kind == ast::RecordKind::Union { "union" } else { "struct" };
-        let name = ast.name.map_or_else(|| format!("(unnamed {kind})"), |name| name.to_string());
-        let is_union = ast.kind == ast::RecordKind::Union;
-        let named = NamedRecord { name, is_union, ast: Some(ast), template: None, args: Rc::from([]), scope };
-        let id = self.records.add(&mut self.types, named);
-        self.records.set_known(key, id);
-        self.records.get(id).ty
+/// The type of a class that is no template.
+pub(super) fn plain<'a>(
+    types: &mut Types,
+    records: &mut Records<'a>,
+    ast: &'a ast::Record,
+    scope: ScopeId,
+) -> Ty {
+    let key = (ast.id, scope, Rc::from([]));
+    if let Some(known) = records.known(&key) {
+        return known.ty;
     }
+    let kind = if ast.kind == ast::RecordKind::Union { "union" } else { "struct" };
+    let name = ast.name.map_or_else(|| format!("(unnamed {kind})"), |name| name.to_string());
+    let is_union = ast.kind == ast::RecordKind::Union;
+    let named = NamedRecord { name, is_union, ast: Some(ast), template: None, args: Rc::from([]), scope };
+    let id = records.add(types, named);
+    records.set_known(key, id);
+    records.get(id).ty
+}
 
-    /// The type of a class template with these arguments.
-    pub(super) fn instantiate_class(&mut self, template: &ClassTemplate<'a>, args: Rc<[TArg]>) -> Ty {
-        let key = (template.primary.id, template.scope, args.clone());
-        if let Some(known) = self.records.known(&key) {
-            return known.ty;
-        }
-        // Its members may be used without completing it, and name further specialisations.
-        if !self.limits.count_instantiation(Span::NONE, &mut self.diagnostics) {
-            return Ty::ERROR;
-        }
-        let primary = template.primary;
-        let name = primary.name.map_or_else(String::new, |name| name.to_string());
-        let shown = self.without_defaults(template, &args);
-        let name = format!("{name}<{}>", self.show_args(shown));
-        let is_union = primary.kind == ast::RecordKind::Union;
-        let named = NamedRecord {
-            name,
-            is_union,
-            ast: Some(primary),
-            template: Some(template.clone()),
-            args,
-            scope: template.scope,
-        };
-        let id = self.records.add(&mut self.types, named);
-        self.records.set_known(key, id);
-        self.records.get(id).ty
+/// The type of a class template with these arguments.
+pub(super) fn instantiate<'a>(cx: &mut Checker<'a>, template: &ClassTemplate<'a>, args: Rc<[TArg]>) -> Ty {
+    let key = (template.primary.id, template.scope, args.clone());
+    if let Some(known) = cx.records.known(&key) {
+        return known.ty;
     }
+    // Its members may be used without completing it, and name further specialisations.
+    if !cx.limits.count_instantiation(Span::NONE, &mut cx.diagnostics) {
+        return Ty::ERROR;
+    }
+    let primary = template.primary;
+    let name = primary.name.map_or_else(String::new, |name| name.to_string());
+    let shown = template_args::without_defaults(cx, template, &args);
+    let name = format!("{name}<{}>", template_args::show_args(cx, shown));
+    let is_union = primary.kind == ast::RecordKind::Union;
+    let named = NamedRecord {
+        name,
+        is_union,
+        ast: Some(primary),
+        template: Some(template.clone()),
+        args,
+        scope: template.scope,
+    };
+    let id = cx.records.add(&mut cx.types, named);
+    cx.records.set_known(key, id);
+    cx.records.get(id).ty
 }

@@ -7,8 +7,7 @@
 //! Invariant: [`Scopes::current`] is the scope that names are looked up in; a caller that enters another one
 //! restores it ([`super::checker::Checker::in_scope`]).
 
-use super::checker::{LocalDecl, TArg};
-use super::lookup::Found;
+use super::entities::{Found, LocalDecl, TArg};
 use super::table::{Decl, ItemId, Layer, Level, NsId};
 use crate::ast::TemplateParam;
 use crate::hir::RecordId;

@@ -7,11 +7,16 @@
 //! Invariant: the parts of a class are examined once for each kind of copy, however often the class is a
 //! member of others.
 
-use super::checker::{Checker, FnDeclId};
+use super::checker::Checker;
 use super::convert::Conversion;
+use super::diagnostics::Diagnostics;
+use super::entities::FnDeclId;
+use super::function::Functions;
 use super::init::Memberwise;
+use super::record::Records;
+use super::{access, convert, function, init, record};
 use crate::ast::{FunctionBody, FunctionName, ItemKind};
-use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -72,341 +77,376 @@ enum Takes {
     Move,
 }
 
-impl<'a> Checker<'a> {
-    /// Reports the use of a function that is deleted or not accessible, perhaps with an object.
-    pub(super) fn check_usable(&mut self, func: FuncId, object: Option<&Expr>, span: Span) -> bool {
-        if !self.is_deleted(func) {
-            return self.check_function_access(func, object, span);
-        }
-        let inst = self.functions.inst(func);
-        let message = format!("`{}` cannot be used: it is deleted", inst.name);
-        let diagnostic = Diagnostic::error("deleted-function", span, message);
-        let diagnostic = diagnostic.with_note(inst.span, "declared here");
-        self.report(diagnostic);
-        false
+/// Reports the use of a function that is deleted or not accessible, perhaps with an object.
+pub(super) fn check_usable(cx: &mut Checker<'_>, func: FuncId, object: Option<&Expr>, span: Span) -> bool {
+    if !is_deleted(cx, func) {
+        return access::check_function(cx, func, object, span);
     }
+    let inst = cx.functions.inst(func);
+    let message = format!("`{}` cannot be used: it is deleted", inst.name);
+    let diagnostic = Diagnostic::error("deleted-function", span, message);
+    let diagnostic = diagnostic.with_note(inst.span, "declared here");
+    cx.report(diagnostic);
+    false
+}
 
-    /// Whether the chosen function is deleted: a full specialisation may delete, or stand in for, a template.
-    pub(super) fn is_deleted(&mut self, func: FuncId) -> bool {
-        // Only a declaration says `= delete`.
-        let Some(decl) = self.functions.inst(func).origin.decl() else { return false };
-        let body = match self.function_specialisation(func, decl) {
-            Some(special) => &special.ast.body,
-            None => &self.functions.decl(decl).ast.body,
-        };
-        matches!(body, FunctionBody::Delete)
-    }
+/// Whether the chosen function is deleted: a full specialisation may delete, or stand in for, a template.
+pub(super) fn is_deleted(cx: &mut Checker<'_>, func: FuncId) -> bool {
+    // Only a declaration says `= delete`.
+    let Some(decl) = cx.functions.inst(func).origin.decl() else { return false };
+    let body = match function::specialisation(cx, func, decl) {
+        Some(special) => &special.ast.body,
+        None => &cx.functions.decl(decl).ast.body,
+    };
+    matches!(body, FunctionBody::Delete)
+}
 
-    /// Reports the use of a special member function that is deleted.
-    pub(super) fn report_deletion(&mut self, what: &str, ty: Ty, deletion: Deletion, span: Span) {
-        let (shown, member) = (self.types.display(ty), deletion.member);
-        let part = if member == Name::EMPTY {
-            "a base or unnamed member".to_owned()
-        } else {
-            format!("member `{member}`")
-        };
-        let reason = match deletion.why {
-            Why::Declared => "declared here".to_owned(),
-            Why::Moves => "the class declares how objects are moved".to_owned(),
-            Why::Const => format!("{part} is const"),
-            Why::Reference => format!("{part} is a reference"),
-            Why::Part => format!("{part} has none that can be used"),
-            Why::Variant => format!("{part} of the union has one that is not trivial"),
-            Why::NoneFits => "none that the class declares takes this object".to_owned(),
-        };
-        let verdict = if deletion.why == Why::NoneFits { "does not fit" } else { "is deleted" };
-        let message = format!("the {what} of `{shown}` {verdict}");
-        self.report(Diagnostic::error("deleted-function", span, message).with_note(deletion.span, reason));
-    }
+/// Reports the use of a special member function that is deleted.
+pub(super) fn report_deletion(
+    types: &Types,
+    diagnostics: &mut Diagnostics,
+    what: &str,
+    ty: Ty,
+    deletion: Deletion,
+    span: Span,
+) {
+    let (shown, member) = (types.display(ty), deletion.member);
+    let part = if member == Name::EMPTY {
+        "a base or unnamed member".to_owned()
+    } else {
+        format!("member `{member}`")
+    };
+    let reason = match deletion.why {
+        Why::Declared => "declared here".to_owned(),
+        Why::Moves => "the class declares how objects are moved".to_owned(),
+        Why::Const => format!("{part} is const"),
+        Why::Reference => format!("{part} is a reference"),
+        Why::Part => format!("{part} has none that can be used"),
+        Why::Variant => format!("{part} of the union has one that is not trivial"),
+        Why::NoneFits => "none that the class declares takes this object".to_owned(),
+    };
+    let verdict = if deletion.why == Why::NoneFits { "does not fit" } else { "is deleted" };
+    let message = format!("the {what} of `{shown}` {verdict}");
+    diagnostics.report(Diagnostic::error("deleted-function", span, message).with_note(deletion.span, reason));
+}
 
-    /// Checks that the object may be copied, moved or assigned; reports if not.
-    pub(super) fn check_copying(&mut self, how: Memberwise, from: &Expr) -> bool {
-        match self.copying(how, from) {
-            Copying::Deleted(deletion) => {
-                let what = match how {
-                    Memberwise::Construct => "copy constructor",
-                    Memberwise::Assign => "copy assignment",
-                };
-                self.report_deletion(what, from.ty.ty, deletion, from.span);
-                false
-            }
-            Copying::Defaulted(func) | Copying::Declared(func) => {
-                self.check_function_access(func, None, from.span)
-            }
-            Copying::Parts => true,
-        }
-    }
-
-    /// The function that copies, or moves, an object or the elements of an array.
-    pub(super) fn copying(&mut self, how: Memberwise, from: &Expr) -> Copying {
-        let record = match *self.types.kind(from.ty.ty) {
-            TyKind::Record(record) if self.types.record(record).is_complete => record,
-            TyKind::Array(elem, _) => {
-                let element = Expr { ty: from.ty.with_ty(elem), ..from.clone() };
-                return match self.copying(how, &element) {
-                    // Element by element.
-                    Copying::Declared(func) => Copying::Defaulted(func),
-                    other => other,
-                };
-            }
-            _ => return Copying::Parts,
-        };
-        if self.records.get(record).ast.is_none() {
-            // A closure: what it captures is copied where it is created.
-            return Copying::Parts;
-        }
-        self.copying_of_class(how, record, from)
-    }
-
-    fn copying_of_class(&mut self, how: Memberwise, record: RecordId, from: &Expr) -> Copying {
-        let declared = self.declared_copies(how, record);
-        let (copies, moves) = (has(&declared, Takes::Copy), has(&declared, Takes::Move));
-        let mut best: Option<(Conversion, Copying)> = None;
-        let mut consider = |found: Option<Conversion>, copying: Copying| {
-            if let Some(found) = found
-                && best.is_none_or(|(known, _)| found < known)
-            {
-                best = Some((found, copying));
-            }
-        };
-        for &(decl, takes) in &declared {
-            let function = self.quietly(|s| s.instantiate_function(decl, Rc::from([]), from.span));
-            let Some(func) = function.ok().flatten() else { continue };
-            let param = self.functions.inst(func).params[0];
-            let copying = match self.functions.decl(decl).ast.body {
-                FunctionBody::Delete => Copying::Deleted(self.declared_deletion(func)),
-                FunctionBody::Default => match self.parts_deletion(how, record, takes.source()) {
-                    // C++14 [class.copy.11]: overload resolution ignores it.
-                    Some(_) if takes == Takes::Move => continue,
-                    Some(deletion) => Copying::Deleted(deletion),
-                    None => Copying::Defaulted(func),
-                },
-                FunctionBody::Block(_) | FunctionBody::None => Copying::Declared(func),
+/// Checks that the object may be copied, moved or assigned; reports if not.
+pub(super) fn check_copying(cx: &mut Checker<'_>, how: Memberwise, from: &Expr) -> bool {
+    match copying(cx, how, from) {
+        Copying::Deleted(deletion) => {
+            let what = match how {
+                Memberwise::Construct => "copy constructor",
+                Memberwise::Assign => "copy assignment",
             };
-            let fits = self.conversion_of(from, param, false);
-            consider(fits, copying);
+            report_deletion(&cx.types, &mut cx.diagnostics, what, from.ty.ty, deletion, from.span);
+            false
         }
-        let declares_moves = moves.or_else(|| self.other_moves(how, record));
-        if copies.is_none() {
-            let copying = match declares_moves {
-                Some(decl) => {
-                    let span = self.functions.decl(decl).ast.span;
-                    Copying::Deleted(Deletion { why: Why::Moves, member: Name::EMPTY, span })
-                }
-                None => {
-                    let source = self.copy_source(how, record);
-                    self.parts_deletion(how, record, source).map_or(Copying::Parts, Copying::Deleted)
-                }
+        Copying::Defaulted(func) | Copying::Declared(func) => {
+            access::check_function(cx, func, None, from.span)
+        }
+        Copying::Parts => true,
+    }
+}
+
+/// The function that copies, or moves, an object or the elements of an array.
+pub(super) fn copying(cx: &mut Checker<'_>, how: Memberwise, from: &Expr) -> Copying {
+    let record = match *cx.types.kind(from.ty.ty) {
+        TyKind::Record(record) if cx.types.record(record).is_complete => record,
+        TyKind::Array(elem, _) => {
+            let element = Expr { ty: from.ty.with_ty(elem), ..from.clone() };
+            return match copying(cx, how, &element) {
+                // Element by element.
+                Copying::Declared(func) => Copying::Defaulted(func),
+                other => other,
             };
-            let source = self.copy_source(how, record);
-            let fits = self.binding_of(from, source);
-            consider(fits, copying);
         }
-        if copies.is_none() && declares_moves.is_none() && !self.declares_copies_or_destructor(how, record) {
-            let fits = self.binding_of(from, Source::Moved);
-            if fits.is_some() && self.parts_deletion(how, record, Source::Moved).is_none() {
-                consider(fits, Copying::Parts);
+        _ => return Copying::Parts,
+    };
+    if cx.records.get(record).ast.is_none() {
+        // A closure: what it captures is copied where it is created.
+        return Copying::Parts;
+    }
+    copying_of_class(cx, how, record, from)
+}
+
+fn copying_of_class(cx: &mut Checker<'_>, how: Memberwise, record: RecordId, from: &Expr) -> Copying {
+    let declared = declared_copies(cx, how, record);
+    let (copies, moves) = (has(&declared, Takes::Copy), has(&declared, Takes::Move));
+    let mut best: Option<(Conversion, Copying)> = None;
+    let mut consider = |found: Option<Conversion>, copying: Copying| {
+        if let Some(found) = found
+            && best.is_none_or(|(known, _)| found < known)
+        {
+            best = Some((found, copying));
+        }
+    };
+    for &(decl, takes) in &declared {
+        let function = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), from.span));
+        let Some(func) = function.ok().flatten() else { continue };
+        let param = cx.functions.inst(func).params[0];
+        let copying = match cx.functions.decl(decl).ast.body {
+            FunctionBody::Delete => Copying::Deleted(declared_deletion(&cx.functions, func)),
+            FunctionBody::Default => match parts_deletion(cx, how, record, takes.source()) {
+                // C++14 [class.copy.11]: overload resolution ignores it.
+                Some(_) if takes == Takes::Move => continue,
+                Some(deletion) => Copying::Deleted(deletion),
+                None => Copying::Defaulted(func),
+            },
+            FunctionBody::Block(_) | FunctionBody::None => Copying::Declared(func),
+        };
+        let fits = convert::conversion_of(cx, from, param, false);
+        consider(fits, copying);
+    }
+    let declares_moves = moves.or_else(|| other_moves(cx, how, record));
+    if copies.is_none() {
+        let copying = match declares_moves {
+            Some(decl) => {
+                let span = cx.functions.decl(decl).ast.span;
+                Copying::Deleted(Deletion { why: Why::Moves, member: Name::EMPTY, span })
             }
-        }
-        match best {
-            Some((_, copying)) => copying,
-            None => Copying::Deleted(self.deletion_of(record, Why::NoneFits, Name::EMPTY)),
-        }
-    }
-
-    /// How an object binds to the parameter of an undeclared function, which takes objects of all spaces.
-    fn binding_of(&mut self, from: &Expr, source: Source) -> Option<Conversion> {
-        let to = QualTy { is_const: source == Source::Const, ..from.ty };
-        let param = QualTy::plain(self.types.reference(to, source == Source::Moved));
-        self.conversion_of(from, param, false)
-    }
-
-    /// The constructors or assignment operators of a class that take an object of it.
-    fn declared_copies(&mut self, how: Memberwise, record: RecordId) -> Vec<(FnDeclId, Takes)> {
-        let decls = match how {
-            Memberwise::Construct => self.own_constructors(record),
-            Memberwise::Assign => self.assignment_operators(record),
+            None => {
+                let source = copy_source(cx, how, record);
+                parts_deletion(cx, how, record, source).map_or(Copying::Parts, Copying::Deleted)
+            }
         };
-        decls.into_iter().filter_map(|decl| Some((decl, self.takes_object(decl, record)?))).collect()
+        let source = copy_source(cx, how, record);
+        let fits = binding_of(cx, from, source);
+        consider(fits, copying);
     }
-
-    /// What a constructor or assignment operator that is not a template does with an object of the class.
-    fn takes_object(&mut self, decl: FnDeclId, record: RecordId) -> Option<Takes> {
-        let data = self.functions.decl(decl);
-        let (first, others) = data.ast.params.split_first()?;
-        let takes_one = others.iter().all(|param| param.default.is_some());
-        if data.template.is_some() || !takes_one || super::overload::is_pack(first) {
-            return None;
+    if copies.is_none() && declares_moves.is_none() && !declares_copies_or_destructor(cx, how, record) {
+        let fits = binding_of(cx, from, Source::Moved);
+        if fits.is_some() && parts_deletion(cx, how, record, Source::Moved).is_none() {
+            consider(fits, Copying::Parts);
         }
-        let function = self.quietly(|s| s.instantiate_function(decl, Rc::from([]), Span::NONE));
-        let param = self.functions.inst(function.ok().flatten()?).params[0];
-        let (object, takes) = match *self.types.kind(param.ty) {
-            TyKind::Reference { to, rvalue: true } => (to, Takes::Move),
-            TyKind::Reference { to, rvalue: false } => (to, Takes::Copy),
-            _ => (param, Takes::Copy),
-        };
-        (self.types.as_record(object.ty) == Some(record)).then_some(takes)
     }
-
-    /// Whether a constructor or assignment operator that is not defaulted takes an object of the class.
-    pub(super) fn copies_objects_of(&mut self, decl: FnDeclId, record: RecordId) -> bool {
-        let has_code =
-            matches!(self.functions.decl(decl).ast.body, FunctionBody::Block(_) | FunctionBody::None);
-        has_code && self.takes_object(decl, record).is_some()
+    match best {
+        Some((_, copying)) => copying,
+        None => Copying::Deleted(deletion_of(&cx.records, record, Why::NoneFits, Name::EMPTY)),
     }
+}
 
-    /// Whether a constructor is a default, copy or move constructor: these are not inherited.
-    pub(super) fn is_special_constructor(&mut self, decl: FnDeclId, record: RecordId) -> bool {
-        self.functions.decl(decl).ast.params.is_empty() || self.takes_object(decl, record).is_some()
+/// How an object binds to the parameter of an undeclared function, which takes objects of all spaces.
+fn binding_of(cx: &mut Checker<'_>, from: &Expr, source: Source) -> Option<Conversion> {
+    let to = QualTy { is_const: source == Source::Const, ..from.ty };
+    let param = QualTy::plain(cx.types.reference(to, source == Source::Moved));
+    convert::conversion_of(cx, from, param, false)
+}
+
+/// The constructors or assignment operators of a class that take an object of it.
+fn declared_copies(cx: &mut Checker<'_>, how: Memberwise, record: RecordId) -> Vec<(FnDeclId, Takes)> {
+    let decls = match how {
+        Memberwise::Construct => init::own_constructors(&cx.records, &cx.functions, record),
+        Memberwise::Assign => record::assignment_operators(cx, record),
+    };
+    decls.into_iter().filter_map(|decl| Some((decl, takes_object(cx, decl, record)?))).collect()
+}
+
+/// What a constructor or assignment operator that is not a template does with an object of the class.
+fn takes_object(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> Option<Takes> {
+    let data = cx.functions.decl(decl);
+    let (first, others) = data.ast.params.split_first()?;
+    let takes_one = others.iter().all(|param| param.default.is_some());
+    if data.template.is_some() || !takes_one || super::overload::is_pack(first) {
+        return None;
     }
+    let function = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), Span::NONE));
+    let param = cx.functions.inst(function.ok().flatten()?).params[0];
+    let (object, takes) = match *cx.types.kind(param.ty) {
+        TyKind::Reference { to, rvalue: true } => (to, Takes::Move),
+        TyKind::Reference { to, rvalue: false } => (to, Takes::Copy),
+        _ => (param, Takes::Copy),
+    };
+    (cx.types.as_record(object.ty) == Some(record)).then_some(takes)
+}
 
-    /// The move constructor for assignments, the move assignment for constructors.
-    fn other_moves(&mut self, how: Memberwise, record: RecordId) -> Option<FnDeclId> {
-        let others = self.declared_copies(other(how), record);
-        has(&others, Takes::Move)
-    }
+/// Whether a constructor or assignment operator that is not defaulted takes an object of the class.
+pub(super) fn copies_objects_of(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> bool {
+    let has_code = matches!(cx.functions.decl(decl).ast.body, FunctionBody::Block(_) | FunctionBody::None);
+    has_code && takes_object(cx, decl, record).is_some()
+}
 
-    /// Whether the class declares something that leaves it without undeclared moves.
-    fn declares_copies_or_destructor(&mut self, how: Memberwise, record: RecordId) -> bool {
-        let members = self.records.get(record).ast.and_then(|ast| ast.members.as_ref());
-        let has_destructor = members.into_iter().flatten().any(|item| {
+/// Whether a constructor is a default, copy or move constructor: these are not inherited.
+pub(super) fn is_special_constructor(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> bool {
+    cx.functions.decl(decl).ast.params.is_empty() || takes_object(cx, decl, record).is_some()
+}
+
+/// The move constructor for assignments, the move assignment for constructors.
+fn other_moves(cx: &mut Checker<'_>, how: Memberwise, record: RecordId) -> Option<FnDeclId> {
+    let others = declared_copies(cx, other(how), record);
+    has(&others, Takes::Move)
+}
+
+/// Whether the class declares something that leaves it without undeclared moves.
+fn declares_copies_or_destructor(cx: &mut Checker<'_>, how: Memberwise, record: RecordId) -> bool {
+    let members = cx.records.get(record).ast.and_then(|ast| ast.members.as_ref());
+    let has_destructor = members.into_iter().flatten().any(|item| {
             matches!(&item.kind, ItemKind::Function(function) if matches!(function.name, FunctionName::Destructor))
         });
-        has_destructor || has(&self.declared_copies(other(how), record), Takes::Copy).is_some()
+    has_destructor || has(&declared_copies(cx, other(how), record), Takes::Copy).is_some()
+}
+
+fn declared_deletion(functions: &Functions<'_>, func: FuncId) -> Deletion {
+    Deletion { why: Why::Declared, member: Name::EMPTY, span: functions.inst(func).span }
+}
+
+fn deletion_of(records: &Records<'_>, record: RecordId, why: Why, member: Name) -> Deletion {
+    let ast = records.get(record).ast;
+    let fields = ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten();
+    let mut field = fields.filter_map(|item| match &item.kind {
+        ItemKind::Field(field) if member != Name::EMPTY && field.name == Some(member) => Some(field.span),
+        _ => None,
+    });
+    let span = field.next_back().or(ast.map(|ast| ast.span)).unwrap_or(Span::NONE);
+    Deletion { why, member, span }
+}
+
+/// Which objects the undeclared copy of a class takes: mutable ones if a part's copy takes no others.
+pub(super) fn copy_source(cx: &mut Checker<'_>, how: Memberwise, record: RecordId) -> Source {
+    let only_mutable = parts_deletion(cx, how, record, Source::Const).is_some()
+        && parts_deletion(cx, how, record, Source::Mutable).is_none();
+    if only_mutable { Source::Mutable } else { Source::Const }
+}
+
+/// Why the parts of a class cannot be copied one by one.
+fn parts_deletion(
+    cx: &mut Checker<'_>,
+    how: Memberwise,
+    record: RecordId,
+    source: Source,
+) -> Option<Deletion> {
+    let at = source as usize + 3 * (how as usize);
+    if let Some(known) = cx.records.get(record).special.parts_deletion[at] {
+        return known;
     }
+    let found = find_parts_deletion(cx, how, record, source);
+    cx.records.get_mut(record).special.parts_deletion[at] = Some(found);
+    found
+}
 
-    fn declared_deletion(&self, func: FuncId) -> Deletion {
-        Deletion { why: Why::Declared, member: Name::EMPTY, span: self.functions.inst(func).span }
+fn find_parts_deletion(
+    cx: &mut Checker<'_>,
+    how: Memberwise,
+    record: RecordId,
+    source: Source,
+) -> Option<Deletion> {
+    let info = cx.types.record(record);
+    let is_union = info.is_union;
+    let mut parts: Vec<(Name, QualTy, bool)> =
+        info.fields.iter().map(|field| (field.name, field.ty, field.is_reference)).collect();
+    // Empty bases are no members.
+    let empty = cx.records.get(record).bases.iter().filter(|(_, field)| field.is_none());
+    parts.extend(empty.map(|&(base, _)| (Name::EMPTY, QualTy::plain(cx.records.get(base).ty), false)));
+    parts.into_iter().find_map(|(name, ty, is_reference)| {
+        let why = if is_reference {
+            (how == Memberwise::Assign).then_some(Why::Reference)
+        } else if how == Memberwise::Assign && ty.is_const {
+            Some(Why::Const)
+        } else if is_union && init::copies_by_code(cx, how, ty.ty) {
+            Some(Why::Variant)
+        } else {
+            is_part_deleted(cx, how, record, ty, source).then_some(Why::Part)
+        };
+        why.map(|why| deletion_of(&cx.records, record, why, name))
+    })
+}
+
+fn is_part_deleted(
+    cx: &mut Checker<'_>,
+    how: Memberwise,
+    class: RecordId,
+    ty: QualTy,
+    source: Source,
+) -> bool {
+    let from = QualTy { is_const: ty.is_const || source == Source::Const, space: Space::Thread, ..ty };
+    let place = Expr::place(ExprKind::Undef, from, Span::NONE);
+    let place = if source == Source::Moved { cx.values().as_xvalue(place) } else { place };
+    match copying(cx, how, &place) {
+        Copying::Deleted(_) => true,
+        Copying::Defaulted(func) | Copying::Declared(func) => !access::is_accessible_in(cx, class, func),
+        Copying::Parts => false,
     }
+}
 
-    fn deletion_of(&self, record: RecordId, why: Why, member: Name) -> Deletion {
-        let ast = self.records.get(record).ast;
-        let fields = ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten();
-        let mut field = fields.filter_map(|item| match &item.kind {
-            ItemKind::Field(field) if member != Name::EMPTY && field.name == Some(member) => Some(field.span),
-            _ => None,
-        });
-        let span = field.next_back().or(ast.map(|ast| ast.span)).unwrap_or(Span::NONE);
-        Deletion { why, member, span }
+// --- default constructors
+
+/// Why the default constructor that a class does not declare, or declares as defaulted, is deleted.
+pub(super) fn default_deletion(
+    types: &Types,
+    records: &Records<'_>,
+    functions: &Functions<'_>,
+    record: RecordId,
+) -> Option<Deletion> {
+    let info = types.record(record);
+    if info.is_union {
+        return None;
     }
-
-    /// Which objects the undeclared copy of a class takes: mutable ones if a part's copy takes no others.
-    pub(super) fn copy_source(&mut self, how: Memberwise, record: RecordId) -> Source {
-        let only_mutable = self.parts_deletion(how, record, Source::Const).is_some()
-            && self.parts_deletion(how, record, Source::Mutable).is_none();
-        if only_mutable { Source::Mutable } else { Source::Const }
-    }
-
-    /// Why the parts of a class cannot be copied one by one.
-    fn parts_deletion(&mut self, how: Memberwise, record: RecordId, source: Source) -> Option<Deletion> {
-        let at = source as usize + 3 * (how as usize);
-        if let Some(known) = self.records.get(record).parts_deletion[at] {
-            return known;
-        }
-        let found = self.find_parts_deletion(how, record, source);
-        self.records.get_mut(record).parts_deletion[at] = Some(found);
-        found
-    }
-
-    fn find_parts_deletion(&mut self, how: Memberwise, record: RecordId, source: Source) -> Option<Deletion> {
-        let info = self.types.record(record);
-        let is_union = info.is_union;
-        let mut parts: Vec<(Name, QualTy, bool)> =
-            info.fields.iter().map(|field| (field.name, field.ty, field.is_reference)).collect();
-        // Empty bases are no members.
-        let empty = self.records.get(record).bases.iter().filter(|(_, field)| field.is_none());
-        parts.extend(empty.map(|&(base, _)| (Name::EMPTY, QualTy::plain(self.records.get(base).ty), false)));
-        parts.into_iter().find_map(|(name, ty, is_reference)| {
-            let why = if is_reference {
-                (how == Memberwise::Assign).then_some(Why::Reference)
-            } else if how == Memberwise::Assign && ty.is_const {
-                Some(Why::Const)
-            } else if is_union && self.copies_by_code(how, ty.ty) {
-                Some(Why::Variant)
-            } else {
-                self.is_part_deleted(how, record, ty, source).then_some(Why::Part)
-            };
-            why.map(|why| self.deletion_of(record, why, name))
-        })
-    }
-
-    fn is_part_deleted(&mut self, how: Memberwise, class: RecordId, ty: QualTy, source: Source) -> bool {
-        let from = QualTy { is_const: ty.is_const || source == Source::Const, space: Space::Thread, ..ty };
-        let place = Expr::place(ExprKind::Undef, from, Span::NONE);
-        let place = if source == Source::Moved { self.values().as_xvalue(place) } else { place };
-        match self.copying(how, &place) {
-            Copying::Deleted(_) => true,
-            Copying::Defaulted(func) | Copying::Declared(func) => !self.is_accessible_in(class, func),
-            Copying::Parts => false,
-        }
-    }
-
-    // --- default constructors
-
-    /// Why the default constructor that a class does not declare, or declares as defaulted, is deleted.
-    pub(super) fn default_deletion(&mut self, record: RecordId) -> Option<Deletion> {
-        let info = self.types.record(record);
-        if info.is_union {
+    let fields = info.fields.clone();
+    let inits = records.get(record).field_inits.clone();
+    let uninitialised = fields.into_iter().zip(inits).filter(|(_, init)| init.is_none());
+    uninitialised.into_iter().find_map(|(field, _)| {
+        let why = if field.is_reference {
+            Why::Reference
+        } else if field.ty.is_const && !may_be_const_without_value(types, records, functions, field.ty.ty) {
+            Why::Const
+        } else {
             return None;
-        }
-        let fields = info.fields.clone();
-        let inits = self.records.get(record).field_inits.clone();
-        let uninitialised = fields.into_iter().zip(inits).filter(|(_, init)| init.is_none());
-        uninitialised.into_iter().find_map(|(field, _)| {
-            let why = if field.is_reference {
-                Why::Reference
-            } else if field.ty.is_const && !self.may_be_const_without_value(field.ty.ty) {
-                Why::Const
-            } else {
-                return None;
-            };
-            Some(self.deletion_of(record, why, field.name))
-        })
-    }
+        };
+        Some(deletion_of(records, record, why, field.name))
+    })
+}
 
-    /// Whether `const T x;` has a value: the class's default constructor sets all members
-    /// (C++14 [dcl.init.7], with the change of CWG issue 253).
-    pub(super) fn may_be_const_without_value(&mut self, ty: Ty) -> bool {
-        match *self.types.kind(ty) {
-            TyKind::Array(elem, _) => self.may_be_const_without_value(elem),
-            TyKind::Record(record) => {
-                if !self.types.record(record).is_complete || self.has_default_constructor_with_code(record) {
-                    return true;
-                }
-                let fields = self.types.record(record).fields.clone();
-                let inits = self.records.get(record).field_inits.clone();
-                if self.types.record(record).is_union {
-                    return fields.is_empty() || inits.iter().any(Option::is_some);
-                }
-                fields
-                    .into_iter()
-                    .zip(inits)
-                    .all(|(field, init)| init.is_some() || self.may_be_const_without_value(field.ty.ty))
+/// Whether `const T x;` has a value: the class's default constructor sets all members
+/// (C++14 [dcl.init.7], with the change of CWG issue 253).
+pub(super) fn may_be_const_without_value(
+    types: &Types,
+    records: &Records<'_>,
+    functions: &Functions<'_>,
+    ty: Ty,
+) -> bool {
+    match *types.kind(ty) {
+        TyKind::Array(elem, _) => may_be_const_without_value(types, records, functions, elem),
+        TyKind::Record(record) => {
+            if !types.record(record).is_complete
+                || has_default_constructor_with_code(records, functions, record)
+            {
+                return true;
             }
-            TyKind::Error => true,
-            _ => false,
+            let fields = types.record(record).fields.clone();
+            let inits = records.get(record).field_inits.clone();
+            if types.record(record).is_union {
+                return fields.is_empty() || inits.iter().any(Option::is_some);
+            }
+            fields.into_iter().zip(inits).all(|(field, init)| {
+                init.is_some() || may_be_const_without_value(types, records, functions, field.ty.ty)
+            })
         }
+        TyKind::Error => true,
+        _ => false,
     }
+}
 
-    fn has_default_constructor_with_code(&self, record: RecordId) -> bool {
-        self.own_constructors(record).into_iter().any(|decl| {
-            let ast = self.functions.decl(decl).ast;
-            !matches!(ast.body, FunctionBody::Default | FunctionBody::Delete)
-                && ast.params.iter().all(|param| param.default.is_some() || super::overload::is_pack(param))
-        })
-    }
+fn has_default_constructor_with_code(
+    records: &Records<'_>,
+    functions: &Functions<'_>,
+    record: RecordId,
+) -> bool {
+    init::own_constructors(records, functions, record).into_iter().any(|decl| {
+        let ast = functions.decl(decl).ast;
+        !matches!(ast.body, FunctionBody::Default | FunctionBody::Delete)
+            && ast.params.iter().all(|param| param.default.is_some() || super::overload::is_pack(param))
+    })
+}
 
-    pub(super) fn default_constructor_deletion(&self, func: FuncId) -> Deletion {
-        self.declared_deletion(func)
-    }
+pub(super) fn default_constructor_deletion(functions: &Functions<'_>, func: FuncId) -> Deletion {
+    declared_deletion(functions, func)
+}
 
-    pub(super) fn part_deletion(&self, record: RecordId, member: Name) -> Deletion {
-        self.deletion_of(record, Why::Part, member)
-    }
+pub(super) fn part_deletion(records: &Records<'_>, record: RecordId, member: Name) -> Deletion {
+    deletion_of(records, record, Why::Part, member)
+}
 
-    pub(super) fn variant_deletion(&self, record: RecordId, member: Name) -> Deletion {
-        self.deletion_of(record, Why::Variant, member)
-    }
+pub(super) fn variant_deletion(records: &Records<'_>, record: RecordId, member: Name) -> Deletion {
+    deletion_of(records, record, Why::Variant, member)
 }
 
 impl Takes {

@@ -1,11 +1,16 @@
 //! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
 
-use super::checker::{Checker, FnDeclId, TArg, TemplateId};
-use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
+use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::entities::{AliasTemplate, BuiltinTemplate, ClassTemplate, FnDeclId, Found, TArg, TemplateId};
+use super::enumeration::Enums;
 use super::path::Miss;
 use super::scopes::ScopeId;
+use super::{evaluate, expr, overload, path, record, resolve_type, special};
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
-use crate::hir::{ConstValue, Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{
+    ConstValue, Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types,
+};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -29,476 +34,454 @@ pub(super) enum ExplicitArg<'a> {
     Error,
 }
 
-impl<'a> Checker<'a> {
-    /// Resolves written template arguments, expanding packs.
-    pub(super) fn explicit_args(&mut self, args: &'a [TemplateArg]) -> Vec<ExplicitArg<'a>> {
-        let mut out = Vec::with_capacity(args.len());
-        for arg in args {
-            match arg {
-                TemplateArg::Type(ty) => match &ty.kind {
-                    TypeKind::Pack(inner) => {
-                        let count = self.scopes.pack_length_of_type(inner).unwrap_or(0);
-                        for n in 0..count {
-                            if self.diagnostics.gave_up() {
-                                break;
-                            }
-                            let arg = self.with_pack_index(n, |s| s.explicit_type_arg(inner));
-                            out.push(arg);
+/// Resolves written template arguments, expanding packs.
+pub(super) fn explicit<'a>(cx: &mut Checker<'a>, args: &'a [TemplateArg]) -> Vec<ExplicitArg<'a>> {
+    let mut out = Vec::with_capacity(args.len());
+    for arg in args {
+        match arg {
+            TemplateArg::Type(ty) => match &ty.kind {
+                TypeKind::Pack(inner) => {
+                    let count = cx.scopes.pack_length_of_type(inner).unwrap_or(0);
+                    for n in 0..count {
+                        if cx.diagnostics.gave_up() {
+                            break;
                         }
-                    }
-                    _ => {
-                        let arg = self.explicit_type_arg(ty);
+                        let arg = cx.with_pack_index(n, |cx| explicit_type_arg(cx, inner));
                         out.push(arg);
                     }
-                },
-                TemplateArg::Expr(expr) => match &expr.kind {
-                    ExprKind::PackExpansion(inner) => {
-                        let count = self.scopes.pack_length_of_expr(inner).unwrap_or(0);
-                        for n in 0..count {
-                            if self.diagnostics.gave_up() {
-                                break;
-                            }
-                            let arg = self.with_pack_index(n, |s| s.explicit_expr_arg(inner));
-                            out.push(arg);
-                        }
-                    }
-                    _ => {
-                        let arg = self.explicit_expr_arg(expr);
-                        out.push(arg);
-                    }
-                },
-            }
-        }
-        out
-    }
-
-    /// Runs `f` for the n-th element of the packs that an expansion names. The caller stops when the check
-    /// has given up: nested expansions multiply.
-    pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
-        self.limits.count_pack_element(&mut self.diagnostics);
-        let outer = self.placeholders.pack_index.replace(n);
-        let result = f(self);
-        self.placeholders.pack_index = outer;
-        result
-    }
-
-    fn explicit_type_arg(&mut self, ty: &'a ast::Type) -> ExplicitArg<'a> {
-        if let TypeKind::Path(path) = &ty.kind
-            && ty.quals == ast::Qualifiers::default()
-        {
-            return self.explicit_path_arg(path);
-        }
-        let errors = self.diagnostics.error_count();
-        let ty = self.resolve_type(ty);
-        if self.diagnostics.error_count() > errors || ty.ty.is_error() {
-            ExplicitArg::Error
-        } else {
-            ExplicitArg::Type(ty)
-        }
-    }
-
-    fn explicit_path_arg(&mut self, path: &'a ast::Path) -> ExplicitArg<'a> {
-        let target = match self.resolve_path(path) {
-            Ok(target) => target,
-            Err(miss) => {
-                let what = if matches!(miss, Miss::Unknown { .. }) { "name" } else { "" };
-                self.report_miss(miss, what);
-                return ExplicitArg::Error;
-            }
-        };
-        if let Found::Injected(record) = target.found
-            && let Some(template) = self.records.get(record).template.clone()
-            && let Some(template) = self.templates.id(&Found::ClassTemplate(template))
-        {
-            return ExplicitArg::Injected(QualTy::plain(self.records.get(record).ty), template);
-        }
-        if let Some(ty) = self.type_of_found(&target.found) {
-            return if ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Type(ty) };
-        }
-        if let Some(template) = self.templates.id(&target.found) {
-            return ExplicitArg::Template(template);
-        }
-        match target.found {
-            Found::Error => ExplicitArg::Error,
-            Found::TArg(arg) => ExplicitArg::Known(arg),
-            Found::Functions(decls) => ExplicitArg::Functions(decls, target.args, path.span),
-            _ => {
-                let value = self.target_value(target, path);
-                if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
-            }
-        }
-    }
-
-    fn explicit_expr_arg(&mut self, expr: &'a ast::Expr) -> ExplicitArg<'a> {
-        match &expr.kind {
-            ExprKind::Path(path) => self.explicit_path_arg(path),
-            ExprKind::Unary(ast::UnaryOp::AddressOf, inner) if matches!(inner.kind, ExprKind::Path(_)) => {
-                self.explicit_expr_arg(inner)
-            }
-            _ => {
-                let value = self.expr(expr);
-                if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
-            }
-        }
-    }
-
-    /// Binds written arguments to a template's parameters; defaults fill up.
-    pub(super) fn bind_args(
-        &mut self,
-        params: &'a [TemplateParam],
-        others: &[&'a ast::TemplateParams],
-        explicit: Vec<ExplicitArg<'a>>,
-        scope: ScopeId,
-        span: Span,
-    ) -> Option<Rc<[TArg]>> {
-        let mut bound: Vec<TArg> = Vec::with_capacity(params.len());
-        let mut explicit = explicit.into_iter();
-        for (n, param) in params.iter().enumerate() {
-            if param.is_pack {
-                let mut elements = Vec::new();
-                for arg in explicit.by_ref() {
-                    elements.push(self.bind_one(params, &bound, param, arg, scope, span)?);
                 }
-                bound.push(TArg::Pack(elements.into()));
-                continue;
-            }
-            let arg = match explicit.next() {
-                Some(arg) => self.bind_one(params, &bound, param, arg, scope, span)?,
-                None => match self.default_arg(params, others, n, &bound, scope, span) {
-                    Some(arg) => arg,
-                    None => {
-                        let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
-                        if !self.diagnostics.has_errors() || self.has_default(params, others, n).is_none() {
-                            self.error(
-                                "too-few-template-arguments",
-                                span,
-                                format!("no argument for template parameter `{name}`"),
-                            );
-                        }
-                        return None;
-                    }
-                },
-            };
-            bound.push(arg);
-        }
-        if explicit.next().is_some() {
-            self.error(
-                "too-many-template-arguments",
-                span,
-                format!("the template takes {} arguments", params.len()),
-            );
-            return None;
-        }
-        Some(bound.into())
-    }
-
-    fn has_default(
-        &self,
-        params: &'a [TemplateParam],
-        others: &[&'a ast::TemplateParams],
-        n: usize,
-    ) -> Option<&'a TemplateParam> {
-        let has = |param: &TemplateParam| {
-            matches!(
-                param.kind,
-                TemplateParamKind::Type(Some(_))
-                    | TemplateParamKind::Value(_, Some(_))
-                    | TemplateParamKind::Template(_, Some(_))
-            )
-        };
-        std::iter::once(&params[n])
-            .chain(others.iter().filter_map(|other| other.params.get(n)))
-            .find(|param| has(param))
-    }
-
-    /// The default argument of the n-th parameter, seen with the earlier ones bound.
-    pub(super) fn default_arg(
-        &mut self,
-        params: &'a [TemplateParam],
-        others: &[&'a ast::TemplateParams],
-        n: usize,
-        bound: &[TArg],
-        scope: ScopeId,
-        span: Span,
-    ) -> Option<TArg> {
-        let param = self.has_default(params, others, n)?;
-        let inner = self.scopes.template_scope(params, bound, scope);
-        let arg = self.in_scope(inner, |s| match &param.kind {
-            TemplateParamKind::Type(Some(ty)) => s.explicit_type_arg(ty),
-            TemplateParamKind::Value(_, Some(value)) => s.explicit_expr_arg(value),
-            TemplateParamKind::Template(_, Some(path)) => s.explicit_path_arg(path),
-            _ => ExplicitArg::Error,
-        });
-        self.bind_one(params, bound, &params[n], arg, scope, span)
-    }
-
-    /// Checks one argument against its parameter.
-    pub(super) fn bind_one(
-        &mut self,
-        params: &'a [TemplateParam],
-        bound: &[TArg],
-        param: &'a TemplateParam,
-        arg: ExplicitArg<'a>,
-        scope: ScopeId,
-        span: Span,
-    ) -> Option<TArg> {
-        match (&param.kind, arg) {
-            (_, ExplicitArg::Error) => None,
-            (
-                TemplateParamKind::Type(_),
-                ExplicitArg::Type(ty) | ExplicitArg::Injected(ty, _) | ExplicitArg::Known(TArg::Type(ty)),
-            ) => Some(TArg::Type(ty)),
-            (TemplateParamKind::Type(_), _) => {
-                let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
-                self.error("type-expected", span, format!("template parameter `{name}` takes a type"));
-                None
-            }
-            (
-                TemplateParamKind::Template(wanted, _),
-                ExplicitArg::Template(template)
-                | ExplicitArg::Injected(_, template)
-                | ExplicitArg::Known(TArg::Template(template)),
-            ) if self.templates.fits(wanted, template) => Some(TArg::Template(template)),
-            (TemplateParamKind::Template(..), _) => {
-                let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
-                let message =
-                    format!("template parameter `{name}` takes a template whose parameters match its own");
-                self.error("template-expected", span, message);
-                None
-            }
-            (TemplateParamKind::Value(ty, _), arg) => {
-                let inner = self.scopes.template_scope(params, bound, scope);
-                self.bind_value(ty, arg, inner, span)
-            }
-        }
-    }
-
-    fn bind_value(
-        &mut self,
-        ty: &'a ast::Type,
-        arg: ExplicitArg<'a>,
-        scope: ScopeId,
-        span: Span,
-    ) -> Option<TArg> {
-        if let (ExplicitArg::Known(TArg::Value(value_ty, value)), TypeKind::Auto) = (&arg, &ty.kind) {
-            return Some(TArg::Value(*value_ty, value.clone()));
-        }
-        let auto = match (&arg, &ty.kind) {
-            (ExplicitArg::Value(value), TypeKind::Auto) => Some(value.ty.unqualified()),
-            _ => None,
-        };
-        let outer = std::mem::replace(&mut self.placeholders.auto_ty, auto);
-        let errors = self.diagnostics.error_count();
-        let want = self.in_scope(scope, |s| s.resolve_type(ty));
-        self.placeholders.auto_ty = outer;
-        if want.ty.is_error() || self.diagnostics.error_count() > errors {
-            return None;
-        }
-        match arg {
-            ExplicitArg::Functions(decls, args, at) => self.function_argument(&decls, args, want.ty, at),
-            ExplicitArg::Known(TArg::Function(function)) => Some(TArg::Function(function)),
-            ExplicitArg::Known(TArg::Value(have, value)) => {
-                if have == want.ty {
-                    return Some(TArg::Value(have, value));
+                _ => {
+                    let arg = explicit_type_arg(cx, ty);
+                    out.push(arg);
                 }
-                let value = Expr::value(crate::hir::ExprKind::Const(value), have, span);
-                self.constant_of_type(value, want).map(|value| TArg::Value(want.ty, value))
-            }
-            ExplicitArg::Value(value) => {
-                self.constant_of_type(value, want).map(|value| TArg::Value(want.ty, value))
-            }
-            _ => {
-                self.error("value-expected", span, "the template parameter takes a value, not a type");
-                None
-            }
-        }
-    }
-
-    /// `Template<args>`.
-    pub(super) fn class_from_args(
-        &mut self,
-        template: &ClassTemplate<'a>,
-        explicit: Vec<ExplicitArg<'a>>,
-        span: Span,
-    ) -> Option<Ty> {
-        let args =
-            self.bind_args(&template.params.params, &template.others, explicit, template.scope, span)?;
-        Some(self.instantiate_class(template, args))
-    }
-
-    /// `Alias<args>`.
-    pub(super) fn alias_from_args(
-        &mut self,
-        template: AliasTemplate<'a>,
-        explicit: Vec<ExplicitArg<'a>>,
-        span: Span,
-    ) -> Option<QualTy> {
-        let params = &template.params.params;
-        let args = self.bind_args(params, &[], explicit, template.scope, span)?;
-        let scope = self.scopes.template_scope(params, &args, template.scope);
-        let errors = self.diagnostics.error_count();
-        let ty = self.instantiating(
-            |_| format!("in instantiation of alias template `{}` requested here", template.alias.name),
-            span,
-            |s| s.in_scope(scope, |s| s.resolve_type(&template.alias.ty)),
-        )?;
-        (self.diagnostics.error_count() == errors && !ty.ty.is_error()).then_some(ty)
-    }
-
-    /// A function as a template argument of a given type; reports when none of the name has it.
-    fn function_argument(
-        &mut self,
-        decls: &[FnDeclId],
-        args: Option<&'a [ast::TemplateArg]>,
-        ty: Ty,
-        span: Span,
-    ) -> Option<TArg> {
-        let errors = self.diagnostics.error_count();
-        let found = self.function_for_type(decls, args, ty, span);
-        if found.is_none() && self.diagnostics.error_count() == errors {
-            let shown = self.types.display(ty);
-            self.error("no-matching-function", span, format!("no function of this name has type `{shown}`"));
-        }
-        found.filter(|&func| self.check_usable(func, None, span)).map(TArg::Function)
-    }
-
-    /// `vec<T, N>` and its kin.
-    pub(super) fn builtin_from_args(
-        &mut self,
-        template: BuiltinTemplate,
-        explicit: &[ExplicitArg<'a>],
-        span: Span,
-    ) -> Option<Ty> {
-        let elem = match explicit.first() {
-            Some(ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty))) => self.types.as_scalar(ty.ty),
-            Some(ExplicitArg::Error) => return None,
-            _ => None,
-        };
-        let Some(elem) = elem else {
-            self.error(
-                "vector-element",
-                span,
-                "the element of a vector or matrix must be an arithmetic type",
-            );
-            return None;
-        };
-        let mut sizes = Vec::new();
-        for arg in &explicit[1..] {
-            let size = match arg {
-                ExplicitArg::Value(value) => self.constant_integer(value.clone()),
-                ExplicitArg::Known(TArg::Value(ty, value)) => {
-                    super::evaluate::integer_of(&self.types, *ty, value)
-                }
-                _ => None,
-            }?;
-            sizes.push(size);
-        }
-        self.builtin_of(template, elem, &sizes, span)
-    }
-
-    fn builtin_of(
-        &mut self,
-        template: BuiltinTemplate,
-        elem: ScalarTy,
-        sizes: &[i128],
-        span: Span,
-    ) -> Option<Ty> {
-        let small =
-            |n: i128, low: i128| (low..=i128::from(MAX_METAL_VECTOR_LEN)).contains(&n).then_some(n as u8);
-        // Longer ones are what code around Metal 4's tensors holds a thread's elements in.
-        let wide = |n: i128| (2..=i128::from(MAX_VECTOR_LEN)).contains(&n).then_some(n as u8);
-        let kind = match (template, sizes) {
-            // `vec<T, 1>` is what generic code writes for a scalar.
-            (BuiltinTemplate::Vec, &[1]) => Some(TyKind::Scalar(elem)),
-            (BuiltinTemplate::Vec, &[n]) => wide(n).map(|len| TyKind::Vector { elem, len, packed: false }),
-            (BuiltinTemplate::PackedVec, &[n]) => {
-                small(n, 2).map(|len| TyKind::Vector { elem, len, packed: true })
-            }
-            (BuiltinTemplate::Matrix, &[c, r]) => {
-                small(c, 2).zip(small(r, 2)).map(|(cols, rows)| TyKind::Matrix { elem, cols, rows })
-            }
-            _ => None,
-        };
-        match kind {
-            Some(kind) => Some(self.types.intern(kind)),
-            None => {
-                let message =
-                    "vectors have 2 to 16 elements, packed ones and matrices 2 to 4 in each direction";
-                self.error("vector-size", span, message);
-                None
-            }
-        }
-    }
-
-    /// The arguments of a class without the last ones that are default enumerators, as programs leave them
-    /// out (`access::sample`). Other defaults may need the class that is to be named.
-    pub(super) fn without_defaults<'t>(
-        &mut self,
-        template: &ClassTemplate<'a>,
-        args: &'t [TArg],
-    ) -> &'t [TArg] {
-        let params = &template.params.params;
-        let mut shown = args;
-        while let [front @ .., last @ TArg::Value(..)] = shown
-            && params.get(front.len()).is_some_and(is_default_name)
-        {
-            let span = params[front.len()].span;
-            let default =
-                self.quietly(|s| s.default_arg(params, &[], front.len(), front, template.scope, span));
-            if default.ok().flatten().as_ref() != Some(last) {
-                break;
-            }
-            shown = front;
-        }
-        shown
-    }
-
-    /// Template arguments for messages and for the names of what they instantiate; of long ones the
-    /// beginning, so that names of nested instantiations stay short.
-    pub(super) fn show_args(&self, args: &[TArg]) -> String {
-        let mut shown = String::new();
-        for (n, arg) in args.iter().enumerate() {
-            shown.push_str(if n > 0 { ", " } else { "" });
-            shown.push_str(&self.show_arg(arg));
-            if shown.len() > MAX_SHOWN_ARGS {
-                shown.truncate(shown.floor_char_boundary(MAX_SHOWN_ARGS));
-                shown.push('…');
-                break;
-            }
-        }
-        shown
-    }
-
-    fn show_arg(&self, arg: &TArg) -> String {
-        match arg {
-            TArg::Type(ty) => self.show(*ty),
-            TArg::Value(ty, value) if matches!(self.types.kind(*ty), TyKind::Enum(_)) => {
-                self.show_enumerator(*ty, value)
-            }
-            TArg::Value(ty, value) => match super::evaluate::integer_of(&self.types, *ty, value) {
-                Some(1) if *ty == Ty::BOOL => "true".to_owned(),
-                Some(0) if *ty == Ty::BOOL => "false".to_owned(),
-                Some(n) => n.to_string(),
-                None => "{…}".to_owned(),
             },
-            TArg::Function(id) => self.functions.inst(*id).name.clone(),
-            TArg::Template(id) => self.templates.name(*id),
-            TArg::Pack(elements) => self.show_args(elements),
+            TemplateArg::Expr(expr) => match &expr.kind {
+                ExprKind::PackExpansion(inner) => {
+                    let count = cx.scopes.pack_length_of_expr(inner).unwrap_or(0);
+                    for n in 0..count {
+                        if cx.diagnostics.gave_up() {
+                            break;
+                        }
+                        let arg = cx.with_pack_index(n, |cx| explicit_expr_arg(cx, inner));
+                        out.push(arg);
+                    }
+                }
+                _ => {
+                    let arg = explicit_expr_arg(cx, expr);
+                    out.push(arg);
+                }
+            },
         }
     }
+    out
+}
 
-    /// `access::read`, or a conversion of the number where no enumerator has it.
-    fn show_enumerator(&self, ty: Ty, value: &ConstValue) -> String {
-        let TyKind::Enum(id) = *self.types.kind(ty) else { return String::new() };
-        let enumeration = self.types.enumeration(id);
-        match self.enums.enumerator_name(&self.types, ty, value) {
-            Some(name) if enumeration.is_scoped => format!("{}::{name}", enumeration.name),
-            Some(name) => name.to_string(),
-            None => {
-                let number = super::evaluate::integer_of(&self.types, ty, value)
-                    .map_or("{…}".to_owned(), |n| n.to_string());
-                format!("{}({number})", enumeration.name)
+fn explicit_type_arg<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> ExplicitArg<'a> {
+    if let TypeKind::Path(path) = &ty.kind
+        && ty.quals == ast::Qualifiers::default()
+    {
+        return explicit_path_arg(cx, path);
+    }
+    let errors = cx.diagnostics.error_count();
+    let ty = resolve_type::resolve(cx, ty);
+    if cx.diagnostics.error_count() > errors || ty.ty.is_error() {
+        ExplicitArg::Error
+    } else {
+        ExplicitArg::Type(ty)
+    }
+}
+
+fn explicit_path_arg<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) -> ExplicitArg<'a> {
+    let target = match path::resolve(cx, path) {
+        Ok(target) => target,
+        Err(miss) => {
+            let what = if matches!(miss, Miss::Unknown { .. }) { "name" } else { "" };
+            path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, what);
+            return ExplicitArg::Error;
+        }
+    };
+    if let Found::Injected(record) = target.found
+        && let Some(template) = cx.records.get(record).template.clone()
+        && let Some(template) = cx.templates.id(&Found::ClassTemplate(template))
+    {
+        return ExplicitArg::Injected(QualTy::plain(cx.records.get(record).ty), template);
+    }
+    if let Some(ty) = path::type_of_found(&cx.records, &target.found) {
+        return if ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Type(ty) };
+    }
+    if let Some(template) = cx.templates.id(&target.found) {
+        return ExplicitArg::Template(template);
+    }
+    match target.found {
+        Found::Error => ExplicitArg::Error,
+        Found::TArg(arg) => ExplicitArg::Known(arg),
+        Found::Functions(decls) => ExplicitArg::Functions(decls, target.args, path.span),
+        _ => {
+            let value = expr::target_value(cx, target, path);
+            if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
+        }
+    }
+}
+
+fn explicit_expr_arg<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> ExplicitArg<'a> {
+    match &expr.kind {
+        ExprKind::Path(path) => explicit_path_arg(cx, path),
+        ExprKind::Unary(ast::UnaryOp::AddressOf, inner) if matches!(inner.kind, ExprKind::Path(_)) => {
+            explicit_expr_arg(cx, inner)
+        }
+        _ => {
+            let value = expr::check(cx, expr);
+            if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
+        }
+    }
+}
+
+/// Binds written arguments to a template's parameters; defaults fill up.
+pub(super) fn bind<'a>(
+    cx: &mut Checker<'a>,
+    params: &'a [TemplateParam],
+    others: &[&'a ast::TemplateParams],
+    explicit: Vec<ExplicitArg<'a>>,
+    scope: ScopeId,
+    span: Span,
+) -> Option<Rc<[TArg]>> {
+    let mut bound: Vec<TArg> = Vec::with_capacity(params.len());
+    let mut explicit = explicit.into_iter();
+    for (n, param) in params.iter().enumerate() {
+        if param.is_pack {
+            let mut elements = Vec::new();
+            for arg in explicit.by_ref() {
+                elements.push(bind_one(cx, params, &bound, param, arg, scope, span)?);
             }
+            bound.push(TArg::Pack(elements.into()));
+            continue;
+        }
+        let arg = match explicit.next() {
+            Some(arg) => bind_one(cx, params, &bound, param, arg, scope, span)?,
+            None => match default_arg(cx, params, others, n, &bound, scope, span) {
+                Some(arg) => arg,
+                None => {
+                    let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+                    if !cx.diagnostics.has_errors() || has_default(params, others, n).is_none() {
+                        cx.error(
+                            "too-few-template-arguments",
+                            span,
+                            format!("no argument for template parameter `{name}`"),
+                        );
+                    }
+                    return None;
+                }
+            },
+        };
+        bound.push(arg);
+    }
+    if explicit.next().is_some() {
+        cx.error(
+            "too-many-template-arguments",
+            span,
+            format!("the template takes {} arguments", params.len()),
+        );
+        return None;
+    }
+    Some(bound.into())
+}
+
+fn has_default<'a>(
+    params: &'a [TemplateParam],
+    others: &[&'a ast::TemplateParams],
+    n: usize,
+) -> Option<&'a TemplateParam> {
+    let has = |param: &TemplateParam| {
+        matches!(
+            param.kind,
+            TemplateParamKind::Type(Some(_))
+                | TemplateParamKind::Value(_, Some(_))
+                | TemplateParamKind::Template(_, Some(_))
+        )
+    };
+    std::iter::once(&params[n])
+        .chain(others.iter().filter_map(|other| other.params.get(n)))
+        .find(|param| has(param))
+}
+
+/// The default argument of the n-th parameter, seen with the earlier ones bound.
+pub(super) fn default_arg<'a>(
+    cx: &mut Checker<'a>,
+    params: &'a [TemplateParam],
+    others: &[&'a ast::TemplateParams],
+    n: usize,
+    bound: &[TArg],
+    scope: ScopeId,
+    span: Span,
+) -> Option<TArg> {
+    let param = has_default(params, others, n)?;
+    let inner = cx.scopes.template_scope(params, bound, scope);
+    let arg = cx.in_scope(inner, |cx| match &param.kind {
+        TemplateParamKind::Type(Some(ty)) => explicit_type_arg(cx, ty),
+        TemplateParamKind::Value(_, Some(value)) => explicit_expr_arg(cx, value),
+        TemplateParamKind::Template(_, Some(path)) => explicit_path_arg(cx, path),
+        _ => ExplicitArg::Error,
+    });
+    bind_one(cx, params, bound, &params[n], arg, scope, span)
+}
+
+/// Checks one argument against its parameter.
+pub(super) fn bind_one<'a>(
+    cx: &mut Checker<'a>,
+    params: &'a [TemplateParam],
+    bound: &[TArg],
+    param: &'a TemplateParam,
+    arg: ExplicitArg<'a>,
+    scope: ScopeId,
+    span: Span,
+) -> Option<TArg> {
+    match (&param.kind, arg) {
+        (_, ExplicitArg::Error) => None,
+        (
+            TemplateParamKind::Type(_),
+            ExplicitArg::Type(ty) | ExplicitArg::Injected(ty, _) | ExplicitArg::Known(TArg::Type(ty)),
+        ) => Some(TArg::Type(ty)),
+        (TemplateParamKind::Type(_), _) => {
+            let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+            cx.error("type-expected", span, format!("template parameter `{name}` takes a type"));
+            None
+        }
+        (
+            TemplateParamKind::Template(wanted, _),
+            ExplicitArg::Template(template)
+            | ExplicitArg::Injected(_, template)
+            | ExplicitArg::Known(TArg::Template(template)),
+        ) if cx.templates.fits(wanted, template) => Some(TArg::Template(template)),
+        (TemplateParamKind::Template(..), _) => {
+            let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+            let message =
+                format!("template parameter `{name}` takes a template whose parameters match its own");
+            cx.error("template-expected", span, message);
+            None
+        }
+        (TemplateParamKind::Value(ty, _), arg) => {
+            let inner = cx.scopes.template_scope(params, bound, scope);
+            bind_value(cx, ty, arg, inner, span)
+        }
+    }
+}
+
+fn bind_value<'a>(
+    cx: &mut Checker<'a>,
+    ty: &'a ast::Type,
+    arg: ExplicitArg<'a>,
+    scope: ScopeId,
+    span: Span,
+) -> Option<TArg> {
+    if let (ExplicitArg::Known(TArg::Value(value_ty, value)), TypeKind::Auto) = (&arg, &ty.kind) {
+        return Some(TArg::Value(*value_ty, value.clone()));
+    }
+    let auto = match (&arg, &ty.kind) {
+        (ExplicitArg::Value(value), TypeKind::Auto) => Some(value.ty.unqualified()),
+        _ => None,
+    };
+    let outer = std::mem::replace(&mut cx.placeholders.auto_ty, auto);
+    let errors = cx.diagnostics.error_count();
+    let want = cx.in_scope(scope, |cx| resolve_type::resolve(cx, ty));
+    cx.placeholders.auto_ty = outer;
+    if want.ty.is_error() || cx.diagnostics.error_count() > errors {
+        return None;
+    }
+    match arg {
+        ExplicitArg::Functions(decls, args, at) => function_argument(cx, &decls, args, want.ty, at),
+        ExplicitArg::Known(TArg::Function(function)) => Some(TArg::Function(function)),
+        ExplicitArg::Known(TArg::Value(have, value)) => {
+            if have == want.ty {
+                return Some(TArg::Value(have, value));
+            }
+            let value = Expr::value(crate::hir::ExprKind::Const(value), have, span);
+            evaluate::constant_of_type(cx, value, want).map(|value| TArg::Value(want.ty, value))
+        }
+        ExplicitArg::Value(value) => {
+            evaluate::constant_of_type(cx, value, want).map(|value| TArg::Value(want.ty, value))
+        }
+        _ => {
+            cx.error("value-expected", span, "the template parameter takes a value, not a type");
+            None
+        }
+    }
+}
+
+/// `Template<args>`.
+pub(super) fn class_from_args<'a>(
+    cx: &mut Checker<'a>,
+    template: &ClassTemplate<'a>,
+    explicit: Vec<ExplicitArg<'a>>,
+    span: Span,
+) -> Option<Ty> {
+    let args = bind(cx, &template.params.params, &template.others, explicit, template.scope, span)?;
+    Some(record::instantiate(cx, template, args))
+}
+
+/// `Alias<args>`.
+pub(super) fn alias_from_args<'a>(
+    cx: &mut Checker<'a>,
+    template: AliasTemplate<'a>,
+    explicit: Vec<ExplicitArg<'a>>,
+    span: Span,
+) -> Option<QualTy> {
+    let params = &template.params.params;
+    let args = bind(cx, params, &[], explicit, template.scope, span)?;
+    let scope = cx.scopes.template_scope(params, &args, template.scope);
+    let errors = cx.diagnostics.error_count();
+    let ty = cx.instantiating(
+        |_| format!("in instantiation of alias template `{}` requested here", template.alias.name),
+        span,
+        |cx| cx.in_scope(scope, |cx| resolve_type::resolve(cx, &template.alias.ty)),
+    )?;
+    (cx.diagnostics.error_count() == errors && !ty.ty.is_error()).then_some(ty)
+}
+
+/// A function as a template argument of a given type; reports when none of the name has it.
+fn function_argument<'a>(
+    cx: &mut Checker<'a>,
+    decls: &[FnDeclId],
+    args: Option<&'a [ast::TemplateArg]>,
+    ty: Ty,
+    span: Span,
+) -> Option<TArg> {
+    let errors = cx.diagnostics.error_count();
+    let found = overload::function_for_type(cx, decls, args, ty, span);
+    if found.is_none() && cx.diagnostics.error_count() == errors {
+        let shown = cx.types.display(ty);
+        cx.error("no-matching-function", span, format!("no function of this name has type `{shown}`"));
+    }
+    found.filter(|&func| special::check_usable(cx, func, None, span)).map(TArg::Function)
+}
+
+/// `vec<T, N>` and its kin.
+pub(super) fn builtin_from_args<'a>(
+    cx: &mut Checker<'a>,
+    template: BuiltinTemplate,
+    explicit: &[ExplicitArg<'a>],
+    span: Span,
+) -> Option<Ty> {
+    let elem = match explicit.first() {
+        Some(ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty))) => cx.types.as_scalar(ty.ty),
+        Some(ExplicitArg::Error) => return None,
+        _ => None,
+    };
+    let Some(elem) = elem else {
+        cx.error("vector-element", span, "the element of a vector or matrix must be an arithmetic type");
+        return None;
+    };
+    let mut sizes = Vec::new();
+    for arg in &explicit[1..] {
+        let size = match arg {
+            ExplicitArg::Value(value) => evaluate::constant_integer(cx, value.clone()),
+            ExplicitArg::Known(TArg::Value(ty, value)) => super::evaluate::integer_of(&cx.types, *ty, value),
+            _ => None,
+        }?;
+        sizes.push(size);
+    }
+    builtin_of(&mut cx.types, &mut cx.diagnostics, template, elem, &sizes, span)
+}
+
+fn builtin_of(
+    types: &mut Types,
+    diagnostics: &mut Diagnostics,
+    template: BuiltinTemplate,
+    elem: ScalarTy,
+    sizes: &[i128],
+    span: Span,
+) -> Option<Ty> {
+    let small = |n: i128, low: i128| (low..=i128::from(MAX_METAL_VECTOR_LEN)).contains(&n).then_some(n as u8);
+    // Longer ones are what code around Metal 4's tensors holds a thread's elements in.
+    let wide = |n: i128| (2..=i128::from(MAX_VECTOR_LEN)).contains(&n).then_some(n as u8);
+    let kind = match (template, sizes) {
+        // `vec<T, 1>` is what generic code writes for a scalar.
+        (BuiltinTemplate::Vec, &[1]) => Some(TyKind::Scalar(elem)),
+        (BuiltinTemplate::Vec, &[n]) => wide(n).map(|len| TyKind::Vector { elem, len, packed: false }),
+        (BuiltinTemplate::PackedVec, &[n]) => {
+            small(n, 2).map(|len| TyKind::Vector { elem, len, packed: true })
+        }
+        (BuiltinTemplate::Matrix, &[c, r]) => {
+            small(c, 2).zip(small(r, 2)).map(|(cols, rows)| TyKind::Matrix { elem, cols, rows })
+        }
+        _ => None,
+    };
+    match kind {
+        Some(kind) => Some(types.intern(kind)),
+        None => {
+            let message = "vectors have 2 to 16 elements, packed ones and matrices 2 to 4 in each direction";
+            diagnostics.error("vector-size", span, message);
+            None
+        }
+    }
+}
+
+/// The arguments of a class without the last ones that are default enumerators, as programs leave them
+/// out (`access::sample`). Other defaults may need the class that is to be named.
+pub(super) fn without_defaults<'a, 't>(
+    cx: &mut Checker<'a>,
+    template: &ClassTemplate<'a>,
+    args: &'t [TArg],
+) -> &'t [TArg] {
+    let params = &template.params.params;
+    let mut shown = args;
+    while let [front @ .., last @ TArg::Value(..)] = shown
+        && params.get(front.len()).is_some_and(is_default_name)
+    {
+        let span = params[front.len()].span;
+        let default = cx.quietly(|cx| default_arg(cx, params, &[], front.len(), front, template.scope, span));
+        if default.ok().flatten().as_ref() != Some(last) {
+            break;
+        }
+        shown = front;
+    }
+    shown
+}
+
+/// Template arguments for messages and for the names of what they instantiate; of long ones the
+/// beginning, so that names of nested instantiations stay short.
+pub(super) fn show_args(cx: &Checker<'_>, args: &[TArg]) -> String {
+    let mut shown = String::new();
+    for (n, arg) in args.iter().enumerate() {
+        shown.push_str(if n > 0 { ", " } else { "" });
+        shown.push_str(&show_arg(cx, arg));
+        if shown.len() > MAX_SHOWN_ARGS {
+            shown.truncate(shown.floor_char_boundary(MAX_SHOWN_ARGS));
+            shown.push('…');
+            break;
+        }
+    }
+    shown
+}
+
+fn show_arg(cx: &Checker<'_>, arg: &TArg) -> String {
+    match arg {
+        TArg::Type(ty) => cx.show(*ty),
+        TArg::Value(ty, value) if matches!(cx.types.kind(*ty), TyKind::Enum(_)) => {
+            show_enumerator(&cx.types, &cx.enums, *ty, value)
+        }
+        TArg::Value(ty, value) => match super::evaluate::integer_of(&cx.types, *ty, value) {
+            Some(1) if *ty == Ty::BOOL => "true".to_owned(),
+            Some(0) if *ty == Ty::BOOL => "false".to_owned(),
+            Some(n) => n.to_string(),
+            None => "{…}".to_owned(),
+        },
+        TArg::Function(id) => cx.functions.inst(*id).name.clone(),
+        TArg::Template(id) => cx.templates.name(*id),
+        TArg::Pack(elements) => show_args(cx, elements),
+    }
+}
+
+/// `access::read`, or a conversion of the number where no enumerator has it.
+fn show_enumerator(types: &Types, enums: &Enums<'_>, ty: Ty, value: &ConstValue) -> String {
+    let TyKind::Enum(id) = *types.kind(ty) else { return String::new() };
+    let enumeration = types.enumeration(id);
+    match enums.enumerator_name(types, ty, value) {
+        Some(name) if enumeration.is_scoped => format!("{}::{name}", enumeration.name),
+        Some(name) => name.to_string(),
+        None => {
+            let number =
+                super::evaluate::integer_of(types, ty, value).map_or("{…}".to_owned(), |n| n.to_string());
+            format!("{}({number})", enumeration.name)
         }
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! Invariant: a template has one number in a check, so that equal arguments are equal numbers.
 
-use super::checker::{TArg, TemplateId};
-use super::lookup::{BuiltinTemplate, ClassTemplate, Found};
+use super::entities::{BuiltinTemplate, ClassTemplate, Found, TArg, TemplateId};
 use super::record::Records;
 use super::scopes::ScopeId;
 use crate::ast::{NodeId, TemplateParamKind, TemplateParams};

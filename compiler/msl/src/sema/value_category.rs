@@ -48,6 +48,7 @@ impl Functions<'_> {
         this: QualTy,
     ) -> Option<Conversion> {
         let exact = Conversion::EXACT;
+        // Only a declaration has a reference qualifier.
         let Origin::Decl(decl) = self.inst(func).origin else { return Some(exact) };
         let is_rvalue = self.is_rvalue(types, object);
         match self.decl(decl).ast.method.reference {

@@ -7,19 +7,21 @@ mod function_constant;
 mod global;
 mod local;
 
-use super::checker::{Checker, TArg};
-use super::lookup::VarDecl;
+pub(super) use global::{constant_table, global_of, global_value};
+pub(super) use local::check_local;
+
+use super::arena::MadeSyntax;
+use super::checker::Checker;
+use super::diagnostics::Diagnostics;
+use super::entities::{GlobalVarId, TArg, VarDecl};
 use super::pattern::Pat;
-use super::scopes::ScopeId;
+use super::scopes::{ScopeId, Scopes};
+use super::{class_deduction, convert, deduce, expr, init, pattern, record, resolve_type};
 use crate::ast::{self, ExprKind as Ast, Initialiser, NodeId, TypeKind};
 use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, Ty};
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// A variable with static storage of this check.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct GlobalVarId(pub(super) u32);
 
 /// What a variable with static storage is.
 #[derive(Clone, Debug)]
@@ -80,143 +82,162 @@ impl<'a> Globals<'a> {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// The type and initial value of a variable, `auto` and `[]` completed.
-    fn initialised(&mut self, variable: &'a ast::Variable, init: &'a Initialiser) -> Option<(QualTy, Expr)> {
-        if super::function::mentions_auto(&variable.ty) {
-            return self.deduced_variable(variable, init);
-        }
-        if let Some(template) = self.deduced_class(&variable.ty) {
-            let value = self.initialised_by_deduction(&template, init, variable.span);
-            let ty = self.qualify(QualTy::plain(value.ty.ty), variable.ty.quals, variable.span);
-            return (!ty.ty.is_error()).then_some((ty, value));
-        }
-        let ty = self.written_type(variable, init)?;
-        let value = self.initial_value(ty, init, variable.span);
-        Some((ty, value))
+/// The type and initial value of a variable, `auto` and `[]` completed.
+fn initialised<'a>(
+    cx: &mut Checker<'a>,
+    variable: &'a ast::Variable,
+    init: &'a Initialiser,
+) -> Option<(QualTy, Expr)> {
+    if super::function::mentions_auto(&variable.ty) {
+        return deduced_variable(cx, variable, init);
     }
-
-    /// The type of a variable that its initialiser does not deduce, `[]` completed.
-    fn written_type(&mut self, variable: &'a ast::Variable, init: &'a Initialiser) -> Option<QualTy> {
-        let mut ty = self.resolve_type(&variable.ty);
-        if ty.ty.is_error() {
-            return None;
-        }
-        if let Some((elem, 0)) = self.types.as_array(ty.ty)
-            && let Some(count) = self.list_length(init)
-        {
-            ty = ty.with_ty(self.types.array(elem, count));
-        }
-        self.complete_type(ty.ty, variable.span).then_some(ty)
+    if let Some(template) = class_deduction::deduced_class(cx, &variable.ty) {
+        let value = class_deduction::initialised_by_deduction(cx, &template, init, variable.span);
+        let ty = resolve_type::qualify(
+            &cx.types,
+            &mut cx.diagnostics,
+            QualTy::plain(value.ty.ty),
+            variable.ty.quals,
+            variable.span,
+        );
+        return (!ty.ty.is_error()).then_some((ty, value));
     }
+    let ty = written_type(cx, variable, init)?;
+    let value = init::initial_value(cx, ty, init, variable.span);
+    Some((ty, value))
+}
 
-    fn deduced_variable(
-        &mut self,
-        variable: &'a ast::Variable,
-        init: &'a Initialiser,
-    ) -> Option<(QualTy, Expr)> {
-        let written = self.single_initialiser(init, variable.span)?;
-        let value = self.expr(written);
-        if matches!(variable.ty.kind, TypeKind::DecltypeAuto) {
-            return self.decltype_variable(variable, written, value);
-        }
-        self.auto_variable(variable, value)
+/// The type of a variable that its initialiser does not deduce, `[]` completed.
+fn written_type<'a>(
+    cx: &mut Checker<'a>,
+    variable: &'a ast::Variable,
+    init: &'a Initialiser,
+) -> Option<QualTy> {
+    let mut ty = resolve_type::resolve(cx, &variable.ty);
+    if ty.ty.is_error() {
+        return None;
     }
-
-    /// The one value that initialises a variable whose type it decides.
-    pub(super) fn single_initialiser(&mut self, init: &'a Initialiser, span: Span) -> Option<&'a ast::Expr> {
-        let value = match init {
-            Initialiser::Assign(expr) => Some(expr),
-            Initialiser::Paren(args) => args.first().filter(|_| args.len() == 1),
-            Initialiser::Brace(clauses) => {
-                clauses.first().filter(|_| clauses.len() == 1).map(|only| &only.value)
-            }
-        };
-        let value = value.filter(|value| !matches!(value.kind, Ast::InitList(_)));
-        if value.is_none() {
-            self.error("auto-not-allowed", span, "`auto` needs an initialiser with one value");
-        }
-        value
+    if let Some((elem, 0)) = cx.types.as_array(ty.ty)
+        && let Some(count) = list_length(&cx.scopes, &mut cx.made, init)
+    {
+        ty = ty.with_ty(cx.types.array(elem, count));
     }
+    record::complete_type(cx, ty.ty, variable.span).then_some(ty)
+}
 
-    /// The type and first value of `auto x = value;`, perhaps with `&`, `*`, `const`.
-    pub(super) fn auto_variable(
-        &mut self,
-        variable: &'a ast::Variable,
-        value: Expr,
-    ) -> Option<(QualTy, Expr)> {
-        let ty = self.auto_type(&variable.ty, &value, variable.span)?;
-        let to = self.initialised_type(ty);
-        let value = self.convert(value, to, "in this initialiser");
-        Some((ty, value))
+fn deduced_variable<'a>(
+    cx: &mut Checker<'a>,
+    variable: &'a ast::Variable,
+    init: &'a Initialiser,
+) -> Option<(QualTy, Expr)> {
+    let written = single_initialiser(&mut cx.diagnostics, init, variable.span)?;
+    let value = expr::check(cx, written);
+    if matches!(variable.ty.kind, TypeKind::DecltypeAuto) {
+        return decltype_variable(cx, variable, written, value);
     }
+    auto_variable(cx, variable, value)
+}
 
-    /// `decltype(auto) x = e;`
-    fn decltype_variable(
-        &mut self,
-        variable: &'a ast::Variable,
-        written: &'a ast::Expr,
-        value: Expr,
-    ) -> Option<(QualTy, Expr)> {
-        if variable.ty.quals != ast::Qualifiers::default() {
-            self.error("auto-not-allowed", variable.span, "`decltype(auto)` takes no qualifiers");
-            return None;
-        }
-        let ty = self.decltype_of_value(written, &value);
-        if ty.ty.is_error() {
-            return None;
-        }
-        let to = self.initialised_type(ty);
-        let value = self.convert(value, to, "in this initialiser");
-        Some((ty, value))
+/// The one value that initialises a variable whose type it decides.
+pub(super) fn single_initialiser<'a>(
+    diagnostics: &mut Diagnostics,
+    init: &'a Initialiser,
+    span: Span,
+) -> Option<&'a ast::Expr> {
+    let value = match init {
+        Initialiser::Assign(expr) => Some(expr),
+        Initialiser::Paren(args) => args.first().filter(|_| args.len() == 1),
+        Initialiser::Brace(clauses) => clauses.first().filter(|_| clauses.len() == 1).map(|only| &only.value),
+    };
+    let value = value.filter(|value| !matches!(value.kind, Ast::InitList(_)));
+    if value.is_none() {
+        diagnostics.error("auto-not-allowed", span, "`auto` needs an initialiser with one value");
     }
+    value
+}
 
-    /// The type that `auto` (perhaps with `&`, `*`, `const`) has for a value.
-    pub(super) fn auto_type(&mut self, ty: &'a ast::Type, value: &Expr, span: Span) -> Option<QualTy> {
-        if value.ty.ty.is_error() {
-            return None;
-        }
-        if value.ty.ty == Ty::VOID {
-            self.error("void-variable", span, "a variable cannot have type `void`");
-            return None;
-        }
-        // `constant auto x = 1;`: where the variable lives says nothing of its value.
-        let pattern = match self.pattern(ty, &[]) {
-            Pat::Param(auto, quals) => Pat::Param(auto, ast::Qualifiers { space: None, ..quals }),
-            other => other,
-        };
-        let mut deduced = vec![None];
-        let fits = self.deduce_call_arg(&pattern, value.ty, value.is_place, &mut deduced);
-        let Some(Some(TArg::Type(auto))) = deduced.into_iter().next().filter(|_| fits) else {
-            let shown = self.show(value.ty);
-            self.error("auto-not-allowed", span, format!("`auto` cannot be deduced from `{shown}`"));
-            return None;
-        };
-        let outer = self.placeholders.auto_ty.replace(auto);
-        let resolved = self.resolve_type(ty);
-        self.placeholders.auto_ty = outer;
-        (!resolved.ty.is_error()).then_some(resolved)
+/// The type and first value of `auto x = value;`, perhaps with `&`, `*`, `const`.
+pub(super) fn auto_variable<'a>(
+    cx: &mut Checker<'a>,
+    variable: &'a ast::Variable,
+    value: Expr,
+) -> Option<(QualTy, Expr)> {
+    let ty = auto_type(cx, &variable.ty, &value, variable.span)?;
+    let to = init::initialised_type(&cx.types, ty);
+    let value = convert::to_type(cx, value, to, "in this initialiser");
+    Some((ty, value))
+}
+
+/// `decltype(auto) x = e;`
+fn decltype_variable<'a>(
+    cx: &mut Checker<'a>,
+    variable: &'a ast::Variable,
+    written: &'a ast::Expr,
+    value: Expr,
+) -> Option<(QualTy, Expr)> {
+    if variable.ty.quals != ast::Qualifiers::default() {
+        cx.error("auto-not-allowed", variable.span, "`decltype(auto)` takes no qualifiers");
+        return None;
     }
-
-    /// The number of elements a list or string gives an array.
-    fn list_length(&mut self, init: &'a Initialiser) -> Option<u64> {
-        match init {
-            Initialiser::Brace(clauses) => Some(self.clauses_length(clauses)),
-            Initialiser::Assign(expr) => match &expr.kind {
-                Ast::InitList(clauses) => Some(self.clauses_length(clauses)),
-                Ast::Str(text) => Some(text.as_str().len() as u64 + 1),
-                _ => None,
-            },
-            Initialiser::Paren(_) => None,
-        }
+    let ty = resolve_type::decltype_of_value(cx, written, &value);
+    if ty.ty.is_error() {
+        return None;
     }
+    let to = init::initialised_type(&cx.types, ty);
+    let value = convert::to_type(cx, value, to, "in this initialiser");
+    Some((ty, value))
+}
 
-    fn clauses_length(&mut self, clauses: &'a [ast::InitClause]) -> u64 {
-        match self.made.expanded_clauses(&self.scopes, clauses) {
-            [ast::InitClause { value: ast::Expr { kind: Ast::Str(text), .. }, .. }] => {
-                text.as_str().len() as u64 + 1
-            }
-            clauses => clauses.len() as u64,
+/// The type that `auto` (perhaps with `&`, `*`, `const`) has for a value.
+pub(super) fn auto_type<'a>(
+    cx: &mut Checker<'a>,
+    ty: &'a ast::Type,
+    value: &Expr,
+    span: Span,
+) -> Option<QualTy> {
+    if value.ty.ty.is_error() {
+        return None;
+    }
+    if value.ty.ty == Ty::VOID {
+        cx.error("void-variable", span, "a variable cannot have type `void`");
+        return None;
+    }
+    // `constant auto x = 1;`: where the variable lives says nothing of its value.
+    let pattern = match pattern::of_type(cx, ty, &[]) {
+        Pat::Param(auto, quals) => Pat::Param(auto, ast::Qualifiers { space: None, ..quals }),
+        other => other,
+    };
+    let mut deduced = vec![None];
+    let fits = deduce::from_call_arg(cx, &pattern, value.ty, value.is_place, &mut deduced);
+    let Some(Some(TArg::Type(auto))) = deduced.into_iter().next().filter(|_| fits) else {
+        let shown = cx.show(value.ty);
+        cx.error("auto-not-allowed", span, format!("`auto` cannot be deduced from `{shown}`"));
+        return None;
+    };
+    let outer = cx.placeholders.auto_ty.replace(auto);
+    let resolved = resolve_type::resolve(cx, ty);
+    cx.placeholders.auto_ty = outer;
+    (!resolved.ty.is_error()).then_some(resolved)
+}
+
+/// The number of elements a list or string gives an array.
+fn list_length<'a>(scopes: &Scopes<'a>, made: &mut MadeSyntax<'a>, init: &'a Initialiser) -> Option<u64> {
+    match init {
+        Initialiser::Brace(clauses) => Some(clauses_length(scopes, made, clauses)),
+        Initialiser::Assign(expr) => match &expr.kind {
+            Ast::InitList(clauses) => Some(clauses_length(scopes, made, clauses)),
+            Ast::Str(text) => Some(text.as_str().len() as u64 + 1),
+            _ => None,
+        },
+        Initialiser::Paren(_) => None,
+    }
+}
+
+fn clauses_length<'a>(scopes: &Scopes<'a>, made: &mut MadeSyntax<'a>, clauses: &'a [ast::InitClause]) -> u64 {
+    match made.expanded_clauses(scopes, clauses) {
+        [ast::InitClause { value: ast::Expr { kind: Ast::Str(text), .. }, .. }] => {
+            text.as_str().len() as u64 + 1
         }
+        clauses => clauses.len() as u64,
     }
 }

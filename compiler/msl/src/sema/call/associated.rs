@@ -3,9 +3,10 @@
 
 use super::Arg;
 use crate::hir::{RecordId, Ty, TyKind};
-use crate::sema::checker::{Checker, FnDeclId, TArg};
-use crate::sema::lookup::Found;
+use crate::sema::checker::Checker;
+use crate::sema::entities::{FnDeclId, Found, TArg};
 use crate::sema::table::NsId;
+use crate::sema::{lookup, record};
 use crate::token::Name;
 
 /// Where the arguments' types come from.
@@ -15,80 +16,78 @@ struct Associated {
     classes: Vec<RecordId>,
 }
 
-impl<'a> Checker<'a> {
-    /// Functions that the arguments' types lead to, besides those known.
-    pub(in crate::sema) fn argument_dependent(
-        &mut self,
-        name: Name,
-        args: &[Arg<'a>],
-        known: &[FnDeclId],
-    ) -> Vec<FnDeclId> {
-        let mut associated = Associated::default();
-        for arg in args {
-            if let Arg::Expr(expr) = arg {
-                self.associate(expr.ty.ty, &mut associated, 0);
-            }
-        }
-        let mut found: Vec<FnDeclId> = Vec::new();
-        let mut find = |decl: FnDeclId| {
-            if !known.contains(&decl) && !found.contains(&decl) {
-                found.push(decl);
-            }
-        };
-        for ns in associated.namespaces {
-            // Directives of associated namespaces do not count (C++14 [basic.lookup.argdep]).
-            if let Some(Found::Functions(decls)) = self.lookup_directly(ns, name) {
-                decls.iter().copied().for_each(&mut find);
-            }
-        }
-        for class in associated.classes {
-            self.declare_members(class);
-            let friends = &self.records.get(class).friends;
-            friends.iter().filter(|(friend, _)| *friend == name).for_each(|&(_, decl)| find(decl));
-        }
-        found
-    }
-
-    fn associate(&mut self, ty: Ty, out: &mut Associated, depth: u32) {
-        if depth > 4 {
-            return;
-        }
-        let ns = match *self.types.kind(ty) {
-            TyKind::Pointer(to) | TyKind::Reference { to, .. } => {
-                return self.associate(to.ty, out, depth + 1);
-            }
-            TyKind::Array(elem, _) => return self.associate(elem, out, depth + 1),
-            TyKind::Record(id) => Some(self.scopes.enclosing_namespace(self.records.get(id).decl_scope)),
-            TyKind::Enum(id) => Some(self.scopes.enclosing_namespace(self.enums.get(id).scope)),
-            TyKind::Matrix { .. } => self.metal_namespace(),
-            _ => None,
-        };
-        out.namespaces.extend(ns.filter(|ns| !out.namespaces.contains(ns)));
-        if let TyKind::Record(id) = *self.types.kind(ty) {
-            self.associate_class(id, out, depth);
+/// Functions that the arguments' types lead to, besides those known.
+pub(in crate::sema) fn argument_dependent<'a>(
+    cx: &mut Checker<'a>,
+    name: Name,
+    args: &[Arg<'a>],
+    known: &[FnDeclId],
+) -> Vec<FnDeclId> {
+    let mut associated = Associated::default();
+    for arg in args {
+        if let Arg::Expr(expr) = arg {
+            associate(cx, expr.ty.ty, &mut associated, 0);
         }
     }
-
-    fn associate_class(&mut self, id: RecordId, out: &mut Associated, depth: u32) {
-        if out.classes.contains(&id) {
-            return;
+    let mut found: Vec<FnDeclId> = Vec::new();
+    let mut find = |decl: FnDeclId| {
+        if !known.contains(&decl) && !found.contains(&decl) {
+            found.push(decl);
         }
-        out.classes.push(id);
-        for arg in self.records.get(id).args.clone().iter() {
-            if let TArg::Type(ty) = arg {
-                self.associate(ty.ty, out, depth + 1);
-            }
-        }
-        for (base, _) in self.records.get(id).bases.clone() {
-            self.associate(self.records.get(base).ty, out, depth + 1);
+    };
+    for ns in associated.namespaces {
+        // Directives of associated namespaces do not count (C++14 [basic.lookup.argdep]).
+        if let Some(Found::Functions(decls)) = lookup::directly(cx, ns, name) {
+            decls.iter().copied().for_each(&mut find);
         }
     }
+    for class in associated.classes {
+        record::declare_members(cx, class);
+        let friends = &cx.records.get(class).friends;
+        friends.iter().filter(|(friend, _)| *friend == name).for_each(|&(_, decl)| find(decl));
+    }
+    found
+}
 
-    pub(in crate::sema) fn metal_namespace(&mut self) -> Option<NsId> {
-        let name = self.names.metal;
-        match self.lookup_in_namespace(NsId::GLOBAL, name) {
-            Some(Found::Namespace(ns)) => Some(ns),
-            _ => None,
+fn associate(cx: &mut Checker<'_>, ty: Ty, out: &mut Associated, depth: u32) {
+    if depth > 4 {
+        return;
+    }
+    let ns = match *cx.types.kind(ty) {
+        TyKind::Pointer(to) | TyKind::Reference { to, .. } => {
+            return associate(cx, to.ty, out, depth + 1);
         }
+        TyKind::Array(elem, _) => return associate(cx, elem, out, depth + 1),
+        TyKind::Record(id) => Some(cx.scopes.enclosing_namespace(cx.records.get(id).decl_scope)),
+        TyKind::Enum(id) => Some(cx.scopes.enclosing_namespace(cx.enums.get(id).scope)),
+        TyKind::Matrix { .. } => metal_namespace(cx),
+        _ => None,
+    };
+    out.namespaces.extend(ns.filter(|ns| !out.namespaces.contains(ns)));
+    if let TyKind::Record(id) = *cx.types.kind(ty) {
+        associate_class(cx, id, out, depth);
+    }
+}
+
+fn associate_class(cx: &mut Checker<'_>, id: RecordId, out: &mut Associated, depth: u32) {
+    if out.classes.contains(&id) {
+        return;
+    }
+    out.classes.push(id);
+    for arg in cx.records.get(id).args.clone().iter() {
+        if let TArg::Type(ty) = arg {
+            associate(cx, ty.ty, out, depth + 1);
+        }
+    }
+    for (base, _) in cx.records.get(id).bases.clone() {
+        associate(cx, cx.records.get(base).ty, out, depth + 1);
+    }
+}
+
+pub(in crate::sema) fn metal_namespace(cx: &mut Checker<'_>) -> Option<NsId> {
+    let name = cx.names.metal;
+    match lookup::in_namespace(cx, NsId::GLOBAL, name) {
+        Some(Found::Namespace(ns)) => Some(ns),
+        _ => None,
     }
 }

@@ -81,4 +81,22 @@ impl Checker<'_> {
         self.diagnostics.replace_trace(outer);
         result
     }
+
+    /// Runs `f` for the n-th element of the packs that an expansion names. The caller stops when the check
+    /// has given up: nested expansions multiply.
+    pub(in crate::sema) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
+        self.limits.count_pack_element(&mut self.diagnostics);
+        let outer = self.placeholders.pack_index.replace(n);
+        let result = f(self);
+        self.placeholders.pack_index = outer;
+        result
+    }
+
+    /// Runs `f` without access control, for names that only lead to a declaration.
+    pub(in crate::sema) fn without_access<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.records.ignores_access, true);
+        let result = f(self);
+        self.records.ignores_access = outer;
+        result
+    }
 }

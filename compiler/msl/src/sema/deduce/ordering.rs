@@ -2,7 +2,7 @@
 
 use crate::ast::Qualifiers;
 use crate::hir::Types;
-use crate::sema::lookup::Found;
+use crate::sema::entities::Found;
 use crate::sema::pattern::{
     ArgPat, Pat, TemplatePat, ValuePat, add_quals, open_pattern, quals_of, same_template,
 };

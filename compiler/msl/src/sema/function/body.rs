@@ -1,174 +1,176 @@
 //! Bodies: checked once, in a state of their own.
 //!
-//! Invariant: after [`Checker::ensure_body`] an instance is checked or in error, and its result type is
+//! Invariant: after [`ensure_body`] an instance is checked or in error, and its result type is
 //! known; only while it is being checked can a deduced one be missing.
 
-use super::{BodyState, Origin};
+use super::{BodyState, Origin, definition};
 use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId, LocalDecl};
+use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Deferred;
+use crate::sema::entities::{FnDeclId, LocalDecl};
 use crate::sema::fn_context::{AutoReturn, Returns};
+use crate::sema::{dispatch, init, kernel, stmt};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
-impl<'a> Checker<'a> {
-    /// The result type; checks the body first when it is to be deduced.
-    pub(in crate::sema) fn return_type(&mut self, id: FuncId, span: Span) -> QualTy {
-        if let Some(ret) = self.functions.inst(id).ret {
-            return ret;
-        }
-        self.diagnostics.report_deferred(Deferred::Body(id));
-        if self.functions.inst(id).state == BodyState::Checking {
-            let message =
-                format!("the result type of `{}` is not known yet here", self.functions.inst(id).name);
-            let hint = "write the result type instead of `auto`";
-            self.report(Diagnostic::error("auto-recursion", span, message).with_hint(hint));
-            return QualTy::plain(Ty::ERROR);
-        }
-        self.ensure_body(id);
-        self.functions.inst(id).ret.unwrap_or(QualTy::plain(Ty::ERROR))
+/// The result type; checks the body first when it is to be deduced.
+pub(in crate::sema) fn return_type(cx: &mut Checker<'_>, id: FuncId, span: Span) -> QualTy {
+    if let Some(ret) = cx.functions.inst(id).ret {
+        return ret;
     }
+    cx.diagnostics.report_deferred(Deferred::Body(id));
+    if cx.functions.inst(id).state == BodyState::Checking {
+        let message = format!("the result type of `{}` is not known yet here", cx.functions.inst(id).name);
+        let hint = "write the result type instead of `auto`";
+        cx.report(Diagnostic::error("auto-recursion", span, message).with_hint(hint));
+        return QualTy::plain(Ty::ERROR);
+    }
+    ensure_body(cx, id);
+    cx.functions.inst(id).ret.unwrap_or(QualTy::plain(Ty::ERROR))
+}
 
-    /// Checks a function's body, if that has not happened.
-    pub(in crate::sema) fn ensure_body(&mut self, id: FuncId) {
-        if self.functions.inst(id).state != BodyState::Unchecked || self.diagnostics.gave_up() {
-            self.diagnostics.report_deferred(Deferred::Body(id));
+/// Checks a function's body, if that has not happened.
+pub(in crate::sema) fn ensure_body(cx: &mut Checker<'_>, id: FuncId) {
+    if cx.functions.inst(id).state != BodyState::Unchecked || cx.diagnostics.gave_up() {
+        cx.diagnostics.report_deferred(Deferred::Body(id));
+        return;
+    }
+    cx.functions.inst_mut(id).state = BodyState::Checking;
+    let returns = cx.functions.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
+    let trace = cx.functions.inst(id).trace.clone();
+    let outer_trace = cx.diagnostics.replace_trace(trace);
+    let placeholders = std::mem::take(&mut cx.placeholders);
+    let scope = cx.functions.inst(id).scope;
+    let span = cx.functions.inst(id).span;
+    cx.once(Deferred::Body(id), |cx| {
+        cx.in_function(returns, |cx| cx.in_scope(scope, |cx| cx.deeper(span, |cx| check_body(cx, id))));
+    });
+    cx.placeholders = placeholders;
+    cx.diagnostics.replace_trace(outer_trace);
+    cx.functions.inst_mut(id).state = BodyState::Checked;
+}
+
+fn check_body(cx: &mut Checker<'_>, id: FuncId) {
+    let decl_id = match cx.functions.inst(id).origin {
+        Origin::Decl(decl) => decl,
+        Origin::Synthesised(which) => {
+            let function = init::synthesised_body(cx, id, which);
+            cx.functions.inst_mut(id).hir = Some(Rc::new(function));
             return;
         }
-        self.functions.inst_mut(id).state = BodyState::Checking;
-        let returns = self.functions.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
-        let trace = self.functions.inst(id).trace.clone();
-        let outer_trace = self.diagnostics.replace_trace(trace);
-        let placeholders = std::mem::take(&mut self.placeholders);
-        let scope = self.functions.inst(id).scope;
-        let span = self.functions.inst(id).span;
-        self.once(Deferred::Body(id), |s| {
-            s.in_function(returns, |s| s.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id))));
-        });
-        self.placeholders = placeholders;
-        self.diagnostics.replace_trace(outer_trace);
-        self.functions.inst_mut(id).state = BodyState::Checked;
-    }
+        Origin::Dispatch | Origin::Linked => return,
+    };
+    let Some(definition) = definition::find_definition(cx, id, decl_id) else {
+        undefined_body(cx, id, decl_id);
+        return;
+    };
+    cx.functions.inst_mut(id).definition = Some(definition);
+    cx.function.name = cx.functions.inst(id).name.to_string();
+    cx.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
+        TypeKind::Reference { referent, .. } => AutoReturn::Reference { is_const: referent.quals.is_const },
+        TypeKind::DecltypeAuto => AutoReturn::Decltype,
+        _ => AutoReturn::Plain,
+    });
+    let function = cx.in_scope(definition.scope, |cx| {
+        cx.in_block(|cx| {
+            cx.functions.set_body_scope(cx.scopes.current(), id);
+            function_of(cx, id, definition.ast)
+        })
+    });
+    cx.functions.inst_mut(id).hir = Some(Rc::new(function));
+}
 
-    fn check_body(&mut self, id: FuncId) {
-        let decl_id = match self.functions.inst(id).origin {
-            Origin::Decl(decl) => decl,
-            Origin::Synthesised(which) => {
-                let function = self.synthesised_body(id, which);
-                self.functions.inst_mut(id).hir = Some(Rc::new(function));
-                return;
+/// A function without a definition: of another library, or a mistake.
+fn undefined_body(cx: &mut Checker<'_>, id: FuncId, decl: FnDeclId) {
+    let requested = cx.functions.inst(id).requested;
+    if let Some(host_name) = kernel::visible_name(cx, id, decl)
+        && let Some(position) = dispatch::linked_declaration(cx, id, &host_name, requested)
+    {
+        let code = dispatch::linked_code(cx, position, id);
+        cx.functions.inst_mut(id).hir = Some(Rc::new(code));
+        return;
+    }
+    let message = format!("`{}` is used but never defined", cx.functions.inst(id).name);
+    let mut diagnostic = Diagnostic::error("undefined-function", requested, message);
+    if kernel::visible_name(cx, id, decl).is_some() {
+        diagnostic = diagnostic
+            .with_hint("it is a visible function: the pipeline may link it from a library that defines it");
+    }
+    cx.report(diagnostic);
+}
+
+fn function_of<'a>(cx: &mut Checker<'a>, id: FuncId, ast: &'a ast::Function) -> hir::Function {
+    let mut params = Vec::new();
+    if let Some(this) = cx.functions.inst(id).this {
+        let pointer = cx.types.pointer(this);
+        let local = cx.function.new_local(cx.names.this, pointer, ast.span);
+        cx.function.this = Some((local, this));
+        params.push(local);
+    }
+    declare_params(cx, id, ast, &mut params);
+    cx.function.params = cx.function.locals.len() as u32;
+    let mut stmts = Vec::new();
+    let is_constructor = matches!(ast.name, FunctionName::Constructor(_));
+    if is_constructor {
+        init::constructor_prologue(cx, ast, &mut stmts);
+    }
+    if let FunctionBody::Block(block) = &ast.body {
+        stmt::check_all(cx, &block.stmts, &mut stmts);
+    }
+    let ret = match cx.function.returns {
+        Returns::Type(ty) => ty,
+        Returns::Auto(ty) => ty.unwrap_or(QualTy::plain(Ty::VOID)),
+    };
+    cx.functions.inst_mut(id).ret = Some(ret);
+    hir::Function {
+        name: cx.functions.inst(id).name.clone(),
+        params,
+        ret: cx.values().value_repr(ret),
+        locals: std::mem::take(&mut cx.function.locals),
+        body: hir::Block { stmts },
+        fp: ast.fp,
+        span: ast.span,
+        linked: None,
+    }
+}
+
+fn declare_params<'a>(cx: &mut Checker<'a>, id: FuncId, ast: &'a ast::Function, out: &mut Vec<hir::LocalId>) {
+    let types = cx.functions.inst(id).params.clone();
+    let mut types = types.iter();
+    // Qualifiers of a parameter itself are those of the definition.
+    let is_first = match cx.functions.inst(id).origin {
+        Origin::Decl(decl) => cx.functions.decl(decl).ast.id == ast.id,
+        _ => true,
+    };
+    for param in &ast.params {
+        let name = param.name.unwrap_or(Name::EMPTY);
+        if let TypeKind::Pack(inner) = &param.ty.kind {
+            let count = cx.scopes.pack_length_of_type(inner).unwrap_or(0);
+            let mut elements = Vec::new();
+            for &ty in types.by_ref().take(count) {
+                elements.push(param_local(cx, name, ty, param.span, out));
             }
-            Origin::Dispatch | Origin::Linked => return,
-        };
-        let Some(definition) = self.find_definition(id, decl_id) else {
-            self.undefined_body(id, decl_id);
-            return;
-        };
-        self.functions.inst_mut(id).definition = Some(definition);
-        self.function.name = self.functions.inst(id).name.to_string();
-        self.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
-            TypeKind::Reference { referent, .. } => {
-                AutoReturn::Reference { is_const: referent.quals.is_const }
-            }
-            TypeKind::DecltypeAuto => AutoReturn::Decltype,
-            _ => AutoReturn::Plain,
-        });
-        let function = self.in_scope(definition.scope, |s| {
-            s.in_block(|s| {
-                s.functions.set_body_scope(s.scopes.current(), id);
-                s.function_of(id, definition.ast)
-            })
-        });
-        self.functions.inst_mut(id).hir = Some(Rc::new(function));
+            cx.declare_local(name, LocalDecl::Pack(elements.into()), param.span);
+            continue;
+        }
+        let Some(&ty) = types.next() else { break };
+        let ty = if is_first { ty } else { QualTy { is_const: param.ty.quals.is_const, ..ty } };
+        let variable = param_local(cx, name, ty, param.span, out);
+        cx.declare_local(name, variable, param.span);
     }
+}
 
-    /// A function without a definition: of another library, or a mistake.
-    fn undefined_body(&mut self, id: FuncId, decl: FnDeclId) {
-        let requested = self.functions.inst(id).requested;
-        if let Some(host_name) = self.visible_name(id, decl)
-            && let Some(position) = self.linked_declaration(id, &host_name, requested)
-        {
-            let code = self.linked_code(position, id);
-            self.functions.inst_mut(id).hir = Some(Rc::new(code));
-            return;
-        }
-        let message = format!("`{}` is used but never defined", self.functions.inst(id).name);
-        let mut diagnostic = Diagnostic::error("undefined-function", requested, message);
-        if self.visible_name(id, decl).is_some() {
-            diagnostic = diagnostic.with_hint(
-                "it is a visible function: the pipeline may link it from a library that defines it",
-            );
-        }
-        self.report(diagnostic);
-    }
-
-    fn function_of(&mut self, id: FuncId, ast: &'a ast::Function) -> hir::Function {
-        let mut params = Vec::new();
-        if let Some(this) = self.functions.inst(id).this {
-            let pointer = self.types.pointer(this);
-            let local = self.function.new_local(self.names.this, pointer, ast.span);
-            self.function.this = Some((local, this));
-            params.push(local);
-        }
-        self.declare_params(id, ast, &mut params);
-        self.function.params = self.function.locals.len() as u32;
-        let mut stmts = Vec::new();
-        let is_constructor = matches!(ast.name, FunctionName::Constructor(_));
-        if is_constructor {
-            self.constructor_prologue(ast, &mut stmts);
-        }
-        if let FunctionBody::Block(block) = &ast.body {
-            self.stmts(&block.stmts, &mut stmts);
-        }
-        let ret = match self.function.returns {
-            Returns::Type(ty) => ty,
-            Returns::Auto(ty) => ty.unwrap_or(QualTy::plain(Ty::VOID)),
-        };
-        self.functions.inst_mut(id).ret = Some(ret);
-        hir::Function {
-            name: self.functions.inst(id).name.clone(),
-            params,
-            ret: self.values().value_repr(ret),
-            locals: std::mem::take(&mut self.function.locals),
-            body: hir::Block { stmts },
-            fp: ast.fp,
-            span: ast.span,
-            linked: None,
-        }
-    }
-
-    fn declare_params(&mut self, id: FuncId, ast: &'a ast::Function, out: &mut Vec<hir::LocalId>) {
-        let types = self.functions.inst(id).params.clone();
-        let mut types = types.iter();
-        // Qualifiers of a parameter itself are those of the definition.
-        let is_first = match self.functions.inst(id).origin {
-            Origin::Decl(decl) => self.functions.decl(decl).ast.id == ast.id,
-            _ => true,
-        };
-        for param in &ast.params {
-            let name = param.name.unwrap_or(Name::EMPTY);
-            if let TypeKind::Pack(inner) = &param.ty.kind {
-                let count = self.scopes.pack_length_of_type(inner).unwrap_or(0);
-                let mut elements = Vec::new();
-                for &ty in types.by_ref().take(count) {
-                    elements.push(self.param_local(name, ty, param.span, out));
-                }
-                self.declare_local(name, LocalDecl::Pack(elements.into()), param.span);
-                continue;
-            }
-            let Some(&ty) = types.next() else { break };
-            let ty = if is_first { ty } else { QualTy { is_const: param.ty.quals.is_const, ..ty } };
-            let variable = self.param_local(name, ty, param.span, out);
-            self.declare_local(name, variable, param.span);
-        }
-    }
-
-    fn param_local(&mut self, name: Name, ty: QualTy, span: Span, out: &mut Vec<hir::LocalId>) -> LocalDecl {
-        let repr = self.values().value_repr(ty);
-        let local = self.function.new_local(name, repr, span);
-        out.push(local);
-        LocalDecl::Variable { local, ty, function: self.function.serial }
-    }
+fn param_local(
+    cx: &mut Checker<'_>,
+    name: Name,
+    ty: QualTy,
+    span: Span,
+    out: &mut Vec<hir::LocalId>,
+) -> LocalDecl {
+    let repr = cx.values().value_repr(ty);
+    let local = cx.function.new_local(name, repr, span);
+    out.push(local);
+    LocalDecl::Variable { local, ty, function: cx.function.serial }
 }

@@ -3,7 +3,7 @@
 use super::{FnDecl, FnInst};
 use crate::ast::{self, Access, NodeId, TemplateParams};
 use crate::hir::{FuncId, RecordId};
-use crate::sema::checker::{FnDeclId, TArg};
+use crate::sema::entities::{FnDeclId, TArg};
 use crate::sema::init::Synthesised;
 use crate::sema::scopes::{ScopeId, Scopes};
 use rustc_hash::FxHashMap;

@@ -3,183 +3,190 @@
 use super::{Signature, mentions_auto};
 use crate::ast::{self, FunctionName, OperatorName, TemplateArg, TypeKind};
 use crate::hir::{LocalId, QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId, LocalDecl, TArg, space_of};
+use crate::sema::checker::{Checker, space_of};
+use crate::sema::entities::{FnDeclId, LocalDecl, TArg};
+use crate::sema::function::Functions;
 use crate::sema::pattern::Pat;
+use crate::sema::record::Records;
 use crate::sema::scopes::{ScopeId, ScopeKind};
 use crate::sema::template_args::ExplicitArg;
+use crate::sema::{deduce, init, overload, pattern, resolve_type, specialise};
 use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-impl<'a> Checker<'a> {
-    /// The signature of a function that is no template: it does not depend on the caller.
-    pub(super) fn plain_signature(
-        &mut self,
-        ast: &'a ast::Function,
-        scope: ScopeId,
-        span: Span,
-    ) -> Option<Signature> {
-        let trace = self.diagnostics.replace_trace(None);
-        let pack = self.placeholders.pack_index.take();
-        let signature = self.deeper(span, |s| s.in_scope(scope, |s| s.signature(ast)));
-        self.placeholders.pack_index = pack;
-        self.diagnostics.replace_trace(trace);
-        signature?
-    }
+/// The signature of a function that is no template: it does not depend on the caller.
+pub(super) fn plain_signature<'a>(
+    cx: &mut Checker<'a>,
+    ast: &'a ast::Function,
+    scope: ScopeId,
+    span: Span,
+) -> Option<Signature> {
+    let trace = cx.diagnostics.replace_trace(None);
+    let pack = cx.placeholders.pack_index.take();
+    let signature = cx.deeper(span, |cx| cx.in_scope(scope, |cx| signature(cx, ast)));
+    cx.placeholders.pack_index = pack;
+    cx.diagnostics.replace_trace(trace);
+    signature?
+}
 
-    pub(super) fn this_of(&self, id: FnDeclId) -> Option<QualTy> {
-        let decl = self.functions.decl(id);
-        let owner = decl.owner.filter(|_| !decl.ast.specifiers.is_static)?;
-        let method = decl.ast.method;
-        Some(QualTy {
-            ty: self.records.get(owner).ty,
-            is_const: method.is_const,
-            is_volatile: method.is_volatile,
-            space: method.space.map_or(Space::Thread, space_of),
-        })
-    }
+pub(super) fn this_of(records: &Records<'_>, functions: &Functions<'_>, id: FnDeclId) -> Option<QualTy> {
+    let decl = functions.decl(id);
+    let owner = decl.owner.filter(|_| !decl.ast.specifiers.is_static)?;
+    let method = decl.ast.method;
+    Some(QualTy {
+        ty: records.get(owner).ty,
+        is_const: method.is_const,
+        is_volatile: method.is_volatile,
+        space: method.space.map_or(Space::Thread, space_of),
+    })
+}
 
-    /// Parameter types and result type, in the current scope. The result is `None` for `auto`.
-    pub(in crate::sema) fn signature(&mut self, ast: &'a ast::Function) -> Option<Signature> {
-        let params = self.param_types(ast);
-        let ret = match (&ast.name, &ast.ret) {
-            (FunctionName::Operator(OperatorName::Conversion(ty)), _) => Some(self.resolve_type(ty)),
-            (_, Some(ty)) if mentions_auto(ty) => None,
-            (_, Some(ty)) => Some(self.result_type(ast, ty, params.as_deref().unwrap_or_default())),
-            (_, None) => Some(QualTy::plain(Ty::VOID)),
+/// Parameter types and result type, in the current scope. The result is `None` for `auto`.
+pub(in crate::sema) fn signature<'a>(cx: &mut Checker<'a>, ast: &'a ast::Function) -> Option<Signature> {
+    let params = param_types(cx, ast);
+    let ret = match (&ast.name, &ast.ret) {
+        (FunctionName::Operator(OperatorName::Conversion(ty)), _) => Some(resolve_type::resolve(cx, ty)),
+        (_, Some(ty)) if mentions_auto(ty) => None,
+        (_, Some(ty)) => Some(result_type(cx, ast, ty, params.as_deref().unwrap_or_default())),
+        (_, None) => Some(QualTy::plain(Ty::VOID)),
+    };
+    if ret.is_some_and(|ret| ret.ty.is_error()) {
+        return None;
+    }
+    let ret = ret.map(|ret| init::initialised_type(&cx.types, ret));
+    Some((params?.into(), ret))
+}
+
+/// The result type. A trailing one may name the parameters: `auto f(T a) -> decltype(a.size())`.
+fn result_type<'a>(
+    cx: &mut Checker<'a>,
+    ast: &'a ast::Function,
+    ty: &'a ast::Type,
+    params: &[QualTy],
+) -> QualTy {
+    if !has_expressions(ty) {
+        return resolve_type::resolve(cx, ty);
+    }
+    with_param_names(cx, ast, params, |cx| resolve_type::resolve(cx, ty))
+}
+
+/// Runs `f` where the names of the parameters have these types; they are not to be evaluated.
+pub(in crate::sema) fn with_param_names<'a, R>(
+    cx: &mut Checker<'a>,
+    ast: &'a ast::Function,
+    params: &[QualTy],
+    f: impl FnOnce(&mut Checker<'a>) -> R,
+) -> R {
+    let mut types = params.iter().map(|&ty| {
+        // Expressions of types are not evaluated, so that no function needs to have these variables.
+        LocalDecl::Variable { local: LocalId(u32::MAX), ty, function: u32::MAX }
+    });
+    let mut names = FxHashMap::default();
+    for param in &ast.params {
+        let decl = if let TypeKind::Pack(inner) = &param.ty.kind {
+            let length = cx.scopes.pack_length_of_type(inner).unwrap_or(0);
+            Some(LocalDecl::Pack(types.by_ref().take(length).collect()))
+        } else {
+            types.next()
         };
-        if ret.is_some_and(|ret| ret.ty.is_error()) {
+        names.extend(param.name.zip(decl));
+    }
+    let scope = cx.scopes.add(cx.scopes.current(), ScopeKind::Block(names));
+    cx.in_scope(scope, f)
+}
+
+/// The types of the parameters, packs expanded. `None` after an error.
+pub(in crate::sema) fn param_types<'a>(cx: &mut Checker<'a>, ast: &'a ast::Function) -> Option<Vec<QualTy>> {
+    let mut params = Vec::with_capacity(ast.params.len());
+    let mut ok = true;
+    for param in &ast.params {
+        ok &= add_param_types(cx, &param.ty, param.span, &mut params);
+        if cx.diagnostics.gave_up() {
             return None;
         }
-        let ret = ret.map(|ret| self.initialised_type(ret));
-        Some((params?.into(), ret))
     }
-
-    /// The result type. A trailing one may name the parameters: `auto f(T a) -> decltype(a.size())`.
-    fn result_type(&mut self, ast: &'a ast::Function, ty: &'a ast::Type, params: &[QualTy]) -> QualTy {
-        if !has_expressions(ty) {
-            return self.resolve_type(ty);
-        }
-        self.with_param_names(ast, params, |s| s.resolve_type(ty))
-    }
-
-    /// Runs `f` where the names of the parameters have these types; they are not to be evaluated.
-    pub(in crate::sema) fn with_param_names<R>(
-        &mut self,
-        ast: &'a ast::Function,
-        params: &[QualTy],
-        f: impl FnOnce(&mut Self) -> R,
-    ) -> R {
-        let mut types = params.iter().map(|&ty| {
-            // Expressions of types are not evaluated, so that no function needs to have these variables.
-            LocalDecl::Variable { local: LocalId(u32::MAX), ty, function: u32::MAX }
-        });
-        let mut names = FxHashMap::default();
-        for param in &ast.params {
-            let decl = if let TypeKind::Pack(inner) = &param.ty.kind {
-                let length = self.scopes.pack_length_of_type(inner).unwrap_or(0);
-                Some(LocalDecl::Pack(types.by_ref().take(length).collect()))
-            } else {
-                types.next()
-            };
-            names.extend(param.name.zip(decl));
-        }
-        let scope = self.scopes.add(self.scopes.current(), ScopeKind::Block(names));
-        self.in_scope(scope, f)
-    }
-
-    /// The types of the parameters, packs expanded. `None` after an error.
-    pub(in crate::sema) fn param_types(&mut self, ast: &'a ast::Function) -> Option<Vec<QualTy>> {
-        let mut params = Vec::with_capacity(ast.params.len());
-        let mut ok = true;
-        for param in &ast.params {
-            ok &= self.add_param_types(&param.ty, param.span, &mut params);
-            if self.diagnostics.gave_up() {
-                return None;
-            }
-        }
-        for (n, param) in params.iter().enumerate() {
-            ok &= !param.ty.is_error();
-            if param.ty == Ty::VOID {
-                let span = ast.params.get(n).map_or(ast.span, |param| param.span);
-                self.error("void-parameter", span, "a parameter cannot have type `void`");
-                ok = false;
-            }
-        }
-        if ast.is_variadic {
-            self.error("variadic-function", ast.span, "functions with `...` are not supported in Metal");
+    for (n, param) in params.iter().enumerate() {
+        ok &= !param.ty.is_error();
+        if param.ty == Ty::VOID {
+            let span = ast.params.get(n).map_or(ast.span, |param| param.span);
+            cx.error("void-parameter", span, "a parameter cannot have type `void`");
             ok = false;
         }
-        ok.then_some(params)
     }
+    if ast.is_variadic {
+        cx.error("variadic-function", ast.span, "functions with `...` are not supported in Metal");
+        ok = false;
+    }
+    ok.then_some(params)
+}
 
-    /// Adds the type of a parameter, or the types of a pack of parameters; false after an error.
-    pub(in crate::sema) fn add_param_types(
-        &mut self,
-        ty: &'a ast::Type,
-        span: Span,
-        params: &mut Vec<QualTy>,
-    ) -> bool {
-        let TypeKind::Pack(inner) = &ty.kind else {
-            params.push(self.resolve_param_type(ty));
-            return true;
-        };
-        let Some(length) = self.scopes.pack_length_of_type(inner) else {
-            let message = "`...` makes a pack of parameters, but the type names no template's pack";
-            self.error("not-a-pack", span, message);
+/// Adds the type of a parameter, or the types of a pack of parameters; false after an error.
+pub(in crate::sema) fn add_param_types<'a>(
+    cx: &mut Checker<'a>,
+    ty: &'a ast::Type,
+    span: Span,
+    params: &mut Vec<QualTy>,
+) -> bool {
+    let TypeKind::Pack(inner) = &ty.kind else {
+        params.push(resolve_type::resolve_param(cx, ty));
+        return true;
+    };
+    let Some(length) = cx.scopes.pack_length_of_type(inner) else {
+        let message = "`...` makes a pack of parameters, but the type names no template's pack";
+        cx.error("not-a-pack", span, message);
+        return false;
+    };
+    for n in 0..length {
+        if cx.diagnostics.gave_up() {
             return false;
-        };
-        for n in 0..length {
-            if self.diagnostics.gave_up() {
-                return false;
-            }
-            params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
         }
-        true
+        params.push(cx.with_pack_index(n, |cx| resolve_type::resolve_param(cx, inner)));
     }
+    true
+}
 
-    /// The template arguments that explicit ones and the parameter types together give.
-    pub(in crate::sema) fn args_with_deduction(
-        &mut self,
-        decl_id: FnDeclId,
-        explicit: Vec<ExplicitArg<'a>>,
-        types: &[QualTy],
-    ) -> Option<Rc<[TArg]>> {
-        let decl = self.functions.decl(decl_id);
-        let (template, scope, span) = (decl.template?, decl.scope, decl.ast.span);
-        let mut deduced = self.explicit_prefix(decl_id, explicit, span)?;
-        let patterns = self.patterns_of(decl_id);
-        for (pattern, &ty) in patterns.iter().zip(types) {
-            self.deduce(pattern, ty, &mut deduced);
-        }
-        self.finish_deduction(&template.params, deduced, scope, span)
+/// The template arguments that explicit ones and the parameter types together give.
+pub(in crate::sema) fn args_with_deduction<'a>(
+    cx: &mut Checker<'a>,
+    decl_id: FnDeclId,
+    explicit: Vec<ExplicitArg<'a>>,
+    types: &[QualTy],
+) -> Option<Rc<[TArg]>> {
+    let decl = cx.functions.decl(decl_id);
+    let (template, scope, span) = (decl.template?, decl.scope, decl.ast.span);
+    let mut deduced = overload::explicit_prefix(cx, decl_id, explicit, span)?;
+    let patterns = patterns_of(cx, decl_id);
+    for (pattern, &ty) in patterns.iter().zip(types) {
+        deduce::from_type(cx, pattern, ty, &mut deduced);
     }
+    specialise::finish_deduction(cx, &template.params, deduced, scope, span)
+}
 
-    /// The pattern of a parameter of this type.
-    pub(in crate::sema) fn param_pattern(
-        &mut self,
-        ty: &'a ast::Type,
-        params: &'a [ast::TemplateParam],
-    ) -> Pat<'a> {
-        decayed(self.pattern(ty, params))
-    }
+/// The pattern of a parameter of this type.
+pub(in crate::sema) fn param_pattern<'a>(
+    cx: &mut Checker<'a>,
+    ty: &'a ast::Type,
+    params: &'a [ast::TemplateParam],
+) -> Pat<'a> {
+    decayed(pattern::of_type(cx, ty, params))
+}
 
-    /// The parameter patterns of a function template.
-    pub(in crate::sema) fn patterns_of(&mut self, id: FnDeclId) -> Rc<[Pat<'a>]> {
-        if let Some(patterns) = &self.functions.decl(id).patterns {
-            return patterns.clone();
-        }
-        let decl = self.functions.decl(id);
-        let (ast, scope) = (decl.ast, decl.scope);
-        let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
-        let pack = self.placeholders.pack_index.take();
-        let patterns: Rc<[_]> = self
-            .in_scope(scope, |s| ast.params.iter().map(|param| s.param_pattern(&param.ty, params)).collect());
-        self.placeholders.pack_index = pack;
-        self.functions.decl_mut(id).patterns = Some(patterns.clone());
-        patterns
+/// The parameter patterns of a function template.
+pub(in crate::sema) fn patterns_of<'a>(cx: &mut Checker<'a>, id: FnDeclId) -> Rc<[Pat<'a>]> {
+    if let Some(patterns) = &cx.functions.decl(id).patterns {
+        return patterns.clone();
     }
+    let decl = cx.functions.decl(id);
+    let (ast, scope) = (decl.ast, decl.scope);
+    let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
+    let pack = cx.placeholders.pack_index.take();
+    let patterns: Rc<[_]> = cx
+        .in_scope(scope, |cx| ast.params.iter().map(|param| param_pattern(cx, &param.ty, params)).collect());
+    cx.placeholders.pack_index = pack;
+    cx.functions.decl_mut(id).patterns = Some(patterns.clone());
+    patterns
 }
 
 /// An array parameter is a pointer.

@@ -3,123 +3,126 @@
 use super::Entrance;
 use crate::ast::{self, ItemKind};
 use crate::hir::{FuncId, QualTy};
-use crate::sema::checker::{Checker, FnDeclId};
-use crate::sema::lookup::Found;
+use crate::sema::checker::Checker;
+use crate::sema::entities::{FnDeclId, Found};
 use crate::sema::scopes::ScopeId;
-use crate::sema::spelling;
 use crate::sema::template_args::ExplicitArg;
+use crate::sema::{function, lookup, overload, path, resolve_type, spelling, template_args};
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
-impl<'a> Checker<'a> {
-    /// The function of an entry point.
-    pub(in crate::sema) fn kernel_function(&mut self, entrance: &Entrance) -> Option<FuncId> {
-        let entry = self.table.entry(entrance.item);
-        let scope = self.scopes.of_item(entrance.item);
-        match &entry.item.kind {
-            ItemKind::Function(function) if entry.item.template.is_some() => {
-                let name = function.name.ordinary()?;
-                let found = self.in_scope(scope, |s| s.lookup(name));
-                let Some(Found::Functions(decls)) = found else { return None };
-                self.instantiated_by_signature(
-                    &decls,
-                    function.specialisation.as_deref(),
-                    &function.params,
-                    scope,
-                    entrance.span,
-                )
-            }
-            ItemKind::Function(function) => {
-                let decl = self.functions.declare(function, None, scope, None);
-                self.instantiate_function(decl, Rc::from([]), function.span)
-            }
-            ItemKind::ExplicitInstantiation(instantiation) => {
-                self.in_scope(scope, |s| s.instantiated(instantiation, scope))
-            }
-            _ => None,
+/// The function of an entry point.
+pub(in crate::sema) fn function(cx: &mut Checker<'_>, entrance: &Entrance) -> Option<FuncId> {
+    let entry = cx.table.entry(entrance.item);
+    let scope = cx.scopes.of_item(entrance.item);
+    match &entry.item.kind {
+        ItemKind::Function(function) if entry.item.template.is_some() => {
+            let name = function.name.ordinary()?;
+            let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, name));
+            let Some(Found::Functions(decls)) = found else { return None };
+            instantiated_by_signature(
+                cx,
+                &decls,
+                function.specialisation.as_deref(),
+                &function.params,
+                scope,
+                entrance.span,
+            )
         }
-    }
-
-    fn instantiated(
-        &mut self,
-        instantiation: &'a ast::ExplicitInstantiation,
-        scope: ScopeId,
-    ) -> Option<FuncId> {
-        let path = &instantiation.path;
-        let target = match self.resolve_path(path) {
-            Ok(target) => target,
-            Err(miss) => {
-                self.report_miss(miss, "template");
-                return None;
-            }
-        };
-        let Found::Functions(decls) = target.found else {
-            if !matches!(target.found, Found::Error) {
-                let message = format!("`{}` is not a function template", spelling::path(path));
-                self.error("not-a-template", path.span, message);
-            }
-            return None;
-        };
-        let templates: Vec<FnDeclId> =
-            decls.iter().copied().filter(|&decl| self.functions.decl(decl).template.is_some()).collect();
-        match &instantiation.params {
-            Some(params) => self.instantiated_by_signature(&templates, target.args, params, scope, path.span),
-            None => self.function_without_call(&templates, target.args, path.span),
+        ItemKind::Function(function) => {
+            let decl = cx.functions.declare(function, None, scope, None);
+            function::instantiate(cx, decl, Rc::from([]), function.span)
         }
+        ItemKind::ExplicitInstantiation(instantiation) => {
+            cx.in_scope(scope, |cx| instantiated(cx, instantiation, scope))
+        }
+        _ => None,
     }
+}
 
-    /// The specialisation that a written signature names.
-    fn instantiated_by_signature(
-        &mut self,
-        decls: &[FnDeclId],
-        args: Option<&'a [ast::TemplateArg]>,
-        params: &'a [ast::Param],
-        scope: ScopeId,
-        span: Span,
-    ) -> Option<FuncId> {
-        let errors = self.diagnostics.error_count();
-        let (explicit, types) = self.in_scope(scope, |s| {
-            let explicit = args.map_or_else(Vec::new, |args| s.explicit_args(args));
-            let types: Vec<QualTy> = params.iter().map(|param| s.resolve_param_type(&param.ty)).collect();
-            (explicit, types)
-        });
-        if self.diagnostics.error_count() > errors {
+fn instantiated<'a>(
+    cx: &mut Checker<'a>,
+    instantiation: &'a ast::ExplicitInstantiation,
+    scope: ScopeId,
+) -> Option<FuncId> {
+    let path = &instantiation.path;
+    let target = match path::resolve(cx, path) {
+        Ok(target) => target,
+        Err(miss) => {
+            path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "template");
             return None;
         }
-        let mut mismatch = None;
-        for &decl in decls {
-            match self.instance_of_signature(decl, explicit.clone(), &types, span) {
-                Ok(func) => return Some(func),
-                Err(found) => mismatch = mismatch.or(found),
-            }
+    };
+    let Found::Functions(decls) = target.found else {
+        if !matches!(target.found, Found::Error) {
+            let message = format!("`{}` is not a function template", spelling::path(path));
+            cx.error("not-a-template", path.span, message);
         }
-        let mut diagnostic = Diagnostic::error(
-            "no-matching-template",
-            span,
-            "no template has this signature with these arguments",
-        );
-        if let Some(func) = mismatch {
-            diagnostic = diagnostic.with_note(self.functions.inst(func).span, "this one's parameters differ");
-        }
-        self.report(diagnostic);
-        None
+        return None;
+    };
+    let templates: Vec<FnDeclId> =
+        decls.iter().copied().filter(|&decl| cx.functions.decl(decl).template.is_some()).collect();
+    match &instantiation.params {
+        Some(params) => instantiated_by_signature(cx, &templates, target.args, params, scope, path.span),
+        None => overload::function_without_call(cx, &templates, target.args, path.span),
     }
+}
 
-    fn instance_of_signature(
-        &mut self,
-        decl: FnDeclId,
-        explicit: Vec<ExplicitArg<'a>>,
-        types: &[QualTy],
-        span: Span,
-    ) -> Result<FuncId, Option<FuncId>> {
-        if self.functions.decl(decl).ast.params.len() != types.len() {
-            return Err(None);
-        }
-        let args =
-            self.quietly(|s| s.args_with_deduction(decl, explicit, types)).ok().flatten().ok_or(None)?;
-        let func = self.quietly(|s| s.instantiate_function(decl, args, span)).ok().flatten().ok_or(None)?;
-        // Top-level qualifiers of parameters do not matter.
-        let same = self.functions.inst(func).params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
-        if same { Ok(func) } else { Err(Some(func)) }
+/// The specialisation that a written signature names.
+fn instantiated_by_signature<'a>(
+    cx: &mut Checker<'a>,
+    decls: &[FnDeclId],
+    args: Option<&'a [ast::TemplateArg]>,
+    params: &'a [ast::Param],
+    scope: ScopeId,
+    span: Span,
+) -> Option<FuncId> {
+    let errors = cx.diagnostics.error_count();
+    let (explicit, types) = cx.in_scope(scope, |cx| {
+        let explicit = args.map_or_else(Vec::new, |args| template_args::explicit(cx, args));
+        let types: Vec<QualTy> =
+            params.iter().map(|param| resolve_type::resolve_param(cx, &param.ty)).collect();
+        (explicit, types)
+    });
+    if cx.diagnostics.error_count() > errors {
+        return None;
     }
+    let mut mismatch = None;
+    for &decl in decls {
+        match instance_of_signature(cx, decl, explicit.clone(), &types, span) {
+            Ok(func) => return Some(func),
+            Err(found) => mismatch = mismatch.or(found),
+        }
+    }
+    let mut diagnostic = Diagnostic::error(
+        "no-matching-template",
+        span,
+        "no template has this signature with these arguments",
+    );
+    if let Some(func) = mismatch {
+        diagnostic = diagnostic.with_note(cx.functions.inst(func).span, "this one's parameters differ");
+    }
+    cx.report(diagnostic);
+    None
+}
+
+fn instance_of_signature<'a>(
+    cx: &mut Checker<'a>,
+    decl: FnDeclId,
+    explicit: Vec<ExplicitArg<'a>>,
+    types: &[QualTy],
+    span: Span,
+) -> Result<FuncId, Option<FuncId>> {
+    if cx.functions.decl(decl).ast.params.len() != types.len() {
+        return Err(None);
+    }
+    let args = cx
+        .quietly(|cx| function::args_with_deduction(cx, decl, explicit, types))
+        .ok()
+        .flatten()
+        .ok_or(None)?;
+    let func = cx.quietly(|cx| function::instantiate(cx, decl, args, span)).ok().flatten().ok_or(None)?;
+    // Top-level qualifiers of parameters do not matter.
+    let same = cx.functions.inst(func).params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
+    if same { Ok(func) } else { Err(Some(func)) }
 }

@@ -4,12 +4,16 @@
 //! of the header `<anymetal_stage_input>` that fetches and converts them. Invariant: members are scalars and
 //! vectors that such a function gives, and no two have one number.
 
+use super::params;
 use crate::ast::{self, ItemKind};
 use crate::hir::{
-    FieldInfo, FuncId, KernelParam, KernelParamKind, QualTy, RecordId, ScalarTy, StageInMember, TyKind,
+    FieldInfo, FuncId, KernelParam, KernelParamKind, QualTy, RecordId, ScalarTy, StageInMember, TyKind, Types,
 };
 use crate::sema::checker::Checker;
-use crate::sema::lookup::Found;
+use crate::sema::diagnostics::Diagnostics;
+use crate::sema::entities::Found;
+use crate::sema::record::Records;
+use crate::sema::{call, function, lookup, record};
 use crate::token::Name;
 use anymetal_abi::stage_input::MAX_ATTRIBUTES;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -24,115 +28,116 @@ pub(in crate::sema) fn fetches(kind: &KernelParamKind) -> impl Iterator<Item = F
     members.iter().map(|member| member.fetch)
 }
 
-impl<'a> Checker<'a> {
-    pub(super) fn stage_in_param(&mut self, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
-        let Some(record) = self.types.as_record(ty.ty).filter(|&record| !self.types.record(record).is_union)
-        else {
-            let message = format!("stage-in data are a structure, not `{}`", self.show(ty));
-            self.error("stage-in", param.span, message);
-            return None;
-        };
-        if !self.complete_type(ty.ty, param.span) {
-            return None;
-        }
-        let errors = self.diagnostics.error_count();
-        let mut members: Vec<StageInMember> = Vec::new();
-        for field in self.types.record(record).fields.clone() {
-            let Some((span, member)) = self.stage_in_member(record, &field, param.span) else { continue };
-            if members.iter().any(|other| other.attribute == member.attribute) {
-                let message = format!("attribute {} is given to two members", member.attribute);
-                self.error("duplicate-index", span, message);
-            }
-            members.push(member);
-        }
-        (self.diagnostics.error_count() == errors).then_some(KernelParamKind::StageIn { members })
+pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
+    let Some(record) = cx.types.as_record(ty.ty).filter(|&record| !cx.types.record(record).is_union) else {
+        let message = format!("stage-in data are a structure, not `{}`", cx.show(ty));
+        cx.error("stage-in", param.span, message);
+        return None;
+    };
+    if !record::complete_type(cx, ty.ty, param.span) {
+        return None;
     }
-
-    fn stage_in_member(
-        &mut self,
-        record: RecordId,
-        field: &FieldInfo,
-        param: Span,
-    ) -> Option<(Span, StageInMember)> {
-        let Some(declared) = self.declared_field(record, field.name) else {
-            let message = "stage-in data have no members of a base class, and none without a name";
-            self.error("stage-in", param, message);
-            return None;
-        };
-        let (elem, len) = self.stage_in_type(field, declared.span)?;
-        let has = |name: Name| declared.attributes.iter().find(|attribute| attribute.name == name);
-        if let Some(attribute) = has(self.names.function_constant) {
-            let message = "members of stage-in data with `function_constant` are not supported";
-            self.error("unsupported-feature", attribute.span, message);
-            return None;
+    let errors = cx.diagnostics.error_count();
+    let mut members: Vec<StageInMember> = Vec::new();
+    for field in cx.types.record(record).fields.clone() {
+        let Some((span, member)) = stage_in_member(cx, record, &field, param.span) else { continue };
+        if members.iter().any(|other| other.attribute == member.attribute) {
+            let message = format!("attribute {} is given to two members", member.attribute);
+            cx.error("duplicate-index", span, message);
         }
-        let Some(attribute) = has(self.names.attribute) else {
-            let message = format!("member `{}` of stage-in data has no attribute number", field.name);
-            let hint = format!("write `{} [[attribute(n)]]`", field.name);
-            self.report(Diagnostic::error("stage-in", declared.span, message).with_hint(hint));
-            return None;
-        };
-        let scope = self.records.get(record).scope;
-        let index = self.in_scope(scope, |s| s.attribute_index(attribute, MAX_ATTRIBUTES - 1))?;
-        let fetch = self.stage_in_function(elem, declared.span)?;
-        let member =
-            StageInMember { name: field.name, attribute: index, elem, len, offset: field.offset, fetch };
-        Some((declared.span, member))
+        members.push(member);
     }
+    (cx.diagnostics.error_count() == errors).then_some(KernelParamKind::StageIn { members })
+}
 
-    /// The declaration of a data member in the structure's own body.
-    fn declared_field(&self, record: RecordId, name: Name) -> Option<&'a ast::Field> {
-        let members = self.records.get(record).ast?.members.as_ref()?;
-        members.iter().find_map(|item| match &item.kind {
-            ItemKind::Field(field) if field.name == Some(name) => Some(&**field),
-            _ => None,
-        })
+fn stage_in_member(
+    cx: &mut Checker<'_>,
+    record: RecordId,
+    field: &FieldInfo,
+    param: Span,
+) -> Option<(Span, StageInMember)> {
+    let Some(declared) = declared_field(&cx.records, record, field.name) else {
+        let message = "stage-in data have no members of a base class, and none without a name";
+        cx.error("stage-in", param, message);
+        return None;
+    };
+    let (elem, len) = stage_in_type(&cx.types, &mut cx.diagnostics, field, declared.span)?;
+    let has = |name: Name| declared.attributes.iter().find(|attribute| attribute.name == name);
+    if let Some(attribute) = has(cx.names.function_constant) {
+        let message = "members of stage-in data with `function_constant` are not supported";
+        cx.error("unsupported-feature", attribute.span, message);
+        return None;
     }
+    let Some(attribute) = has(cx.names.attribute) else {
+        let message = format!("member `{}` of stage-in data has no attribute number", field.name);
+        let hint = format!("write `{} [[attribute(n)]]`", field.name);
+        cx.report(Diagnostic::error("stage-in", declared.span, message).with_hint(hint));
+        return None;
+    };
+    let scope = cx.records.get(record).scope;
+    let index = cx.in_scope(scope, |cx| params::attribute_index(cx, attribute, MAX_ATTRIBUTES - 1))?;
+    let fetch = stage_in_function(cx, elem, declared.span)?;
+    let member = StageInMember { name: field.name, attribute: index, elem, len, offset: field.offset, fetch };
+    Some((declared.span, member))
+}
 
-    /// The scalar or vector that a member is.
-    fn stage_in_type(&mut self, field: &FieldInfo, span: Span) -> Option<(ScalarTy, u8)> {
-        use ScalarTy::{BF16, Bool, I64, U64};
-        let found = match *self.types.kind(field.ty.ty) {
-            _ if field.is_reference || field.bits.is_some() => None,
-            TyKind::Scalar(elem) => Some((elem, 1)),
-            TyKind::Vector { elem, len: len @ 2..=4, packed: false } => Some((elem, len)),
-            _ => None,
-        };
-        let found = found.filter(|(elem, _)| !matches!(elem, Bool | I64 | U64 | BF16));
-        if found.is_none() {
-            let shown = self.show(field.ty);
-            let message = format!("member `{}` of type `{shown}` cannot be stage-in data", field.name);
-            let hint =
-                "members are numbers of 8 to 32 bits, or vectors of 2 to 4 of them that are not packed";
-            self.report(Diagnostic::error("stage-in", span, message).with_hint(hint));
-        }
-        found
+/// The declaration of a data member in the structure's own body.
+fn declared_field<'a>(records: &Records<'a>, record: RecordId, name: Name) -> Option<&'a ast::Field> {
+    let members = records.get(record).ast?.members.as_ref()?;
+    members.iter().find_map(|item| match &item.kind {
+        ItemKind::Field(field) if field.name == Some(name) => Some(&**field),
+        _ => None,
+    })
+}
+
+/// The scalar or vector that a member is.
+fn stage_in_type(
+    types: &Types,
+    diagnostics: &mut Diagnostics,
+    field: &FieldInfo,
+    span: Span,
+) -> Option<(ScalarTy, u8)> {
+    use ScalarTy::{BF16, Bool, I64, U64};
+    let found = match *types.kind(field.ty.ty) {
+        _ if field.is_reference || field.bits.is_some() => None,
+        TyKind::Scalar(elem) => Some((elem, 1)),
+        TyKind::Vector { elem, len: len @ 2..=4, packed: false } => Some((elem, len)),
+        _ => None,
+    };
+    let found = found.filter(|(elem, _)| !matches!(elem, Bool | I64 | U64 | BF16));
+    if found.is_none() {
+        let shown = types.display_qual(field.ty);
+        let message = format!("member `{}` of type `{shown}` cannot be stage-in data", field.name);
+        let hint = "members are numbers of 8 to 32 bits, or vectors of 2 to 4 of them that are not packed";
+        diagnostics.report(Diagnostic::error("stage-in", span, message).with_hint(hint));
     }
+    found
+}
 
-    /// The function of the Metal library that fetches members with components of that type.
-    fn stage_in_function(&mut self, elem: ScalarTy, span: Span) -> Option<FuncId> {
-        let name = match elem {
-            ScalarTy::I8 => "__lib_stage_in_char",
-            ScalarTy::U8 => "__lib_stage_in_uchar",
-            ScalarTy::I16 => "__lib_stage_in_short",
-            ScalarTy::U16 => "__lib_stage_in_ushort",
-            ScalarTy::I32 => "__lib_stage_in_int",
-            ScalarTy::U32 => "__lib_stage_in_uint",
-            ScalarTy::F16 => "__lib_stage_in_half",
-            _ => "__lib_stage_in_float",
-        };
-        let metal = self.metal_namespace()?;
-        let Some(Found::Functions(decls)) = self.lookup_in_namespace(metal, Name::new(name)) else {
-            return None;
-        };
-        self.instantiate_function(*decls.first()?, Rc::from([]), span)
-    }
+/// The function of the Metal library that fetches members with components of that type.
+fn stage_in_function(cx: &mut Checker<'_>, elem: ScalarTy, span: Span) -> Option<FuncId> {
+    let name = match elem {
+        ScalarTy::I8 => "__lib_stage_in_char",
+        ScalarTy::U8 => "__lib_stage_in_uchar",
+        ScalarTy::I16 => "__lib_stage_in_short",
+        ScalarTy::U16 => "__lib_stage_in_ushort",
+        ScalarTy::I32 => "__lib_stage_in_int",
+        ScalarTy::U32 => "__lib_stage_in_uint",
+        ScalarTy::F16 => "__lib_stage_in_half",
+        _ => "__lib_stage_in_float",
+    };
+    // Without the Metal library there are no such functions.
+    let metal = call::metal_namespace(cx)?;
+    let Some(Found::Functions(decls)) = lookup::in_namespace(cx, metal, Name::new(name)) else {
+        return None;
+    };
+    function::instantiate(cx, *decls.first()?, Rc::from([]), span)
+}
 
-    /// Refuses a second parameter of stage-in data.
-    pub(super) fn check_one_stage_in(&mut self, params: &[KernelParam]) {
-        let is_stage_in = |param: &&KernelParam| matches!(param.kind, KernelParamKind::StageIn { .. });
-        if let Some(second) = params.iter().filter(is_stage_in).nth(1) {
-            self.error("stage-in", second.span, "a kernel has one argument with stage-in data");
-        }
+/// Refuses a second parameter of stage-in data.
+pub(super) fn check_one_stage_in(diagnostics: &mut Diagnostics, params: &[KernelParam]) {
+    let is_stage_in = |param: &&KernelParam| matches!(param.kind, KernelParamKind::StageIn { .. });
+    if let Some(second) = params.iter().filter(is_stage_in).nth(1) {
+        diagnostics.error("stage-in", second.span, "a kernel has one argument with stage-in data");
     }
 }

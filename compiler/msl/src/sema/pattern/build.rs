@@ -6,9 +6,10 @@ use super::{ArgPat, Pat, TemplatePat, ValuePat, add_quals};
 use crate::ast::{self, ExprKind, Qualifiers, TemplateArg, TemplateParam, TypeKind};
 use crate::sema::ast_names::{self, Visitor};
 use crate::sema::checker::Checker;
-use crate::sema::lookup::{BuiltinTemplate, Found};
+use crate::sema::entities::{BuiltinTemplate, Found};
 use crate::sema::path::segment_key;
 use crate::sema::table::NsId;
+use crate::sema::{evaluate, expr, lookup, path, record, resolve_type};
 
 fn param_index(params: &[TemplateParam], path: &ast::Path) -> Option<usize> {
     match path.segments.as_slice() {
@@ -45,226 +46,233 @@ fn has_auto(ty: &ast::Type) -> bool {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// The pattern of a type in which `params` are holes; names are looked up in the current scope.
-    /// `auto` counts as hole number `params.len()`.
-    pub(in crate::sema) fn pattern(&mut self, ty: &'a ast::Type, params: &'a [TemplateParam]) -> Pat<'a> {
-        self.deeper(ty.span, |s| s.pattern_inner(ty, params)).unwrap_or(Pat::Opaque)
-    }
+/// The pattern of a type in which `params` are holes; names are looked up in the current scope.
+/// `auto` counts as hole number `params.len()`.
+pub(in crate::sema) fn of_type<'a>(
+    cx: &mut Checker<'a>,
+    ty: &'a ast::Type,
+    params: &'a [TemplateParam],
+) -> Pat<'a> {
+    cx.deeper(ty.span, |cx| of_kind(cx, ty, params)).unwrap_or(Pat::Opaque)
+}
 
-    fn pattern_inner(&mut self, ty: &'a ast::Type, params: &'a [TemplateParam]) -> Pat<'a> {
-        if !mentions(params, ty) && !has_auto(ty) {
-            return match self.quietly(|s| s.resolve_type(ty)) {
-                Ok(ty) if !ty.ty.is_error() => Pat::Fixed(ty),
-                _ => Pat::Opaque,
-            };
-        }
-        let pat = match &ty.kind {
-            TypeKind::Path(path) => self.path_pattern(path, params),
-            TypeKind::Auto => Pat::Param(params.len(), Qualifiers::default()),
-            TypeKind::Pointer(inner) => Pat::Pointer(Box::new(self.pattern(inner, params))),
-            TypeKind::Reference { referent, rvalue } => {
-                Pat::Reference { to: Box::new(self.pattern(referent, params)), rvalue: *rvalue }
-            }
-            TypeKind::Array(elem, len) => {
-                let len = len.as_ref().map_or(ValuePat::Opaque, |len| self.value_pattern(len, params));
-                Pat::Array(Box::new(self.pattern(elem, params)), len)
-            }
-            TypeKind::ExtVector(elem, len) => {
-                let len = self.value_pattern(len, params);
-                let (elem, quals) = (Box::new(self.pattern(elem, params)), Qualifiers::default());
-                Pat::Vector { elem, len, packed: false, quals }
-            }
-            TypeKind::Function { ret, params: inner } => Pat::Function {
-                ret: Box::new(self.pattern(ret, params)),
-                params: inner.iter().map(|param| self.function_param_pattern(param, params)).collect(),
-            },
-            TypeKind::Pack(inner) => self.pattern(inner, params),
+fn of_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type, params: &'a [TemplateParam]) -> Pat<'a> {
+    if !mentions(params, ty) && !has_auto(ty) {
+        return match cx.quietly(|cx| resolve_type::resolve(cx, ty)) {
+            Ok(ty) if !ty.ty.is_error() => Pat::Fixed(ty),
             _ => Pat::Opaque,
         };
-        add_quals(pat, ty.quals)
     }
+    let pat = match &ty.kind {
+        TypeKind::Path(path) => of_path(cx, path, params),
+        TypeKind::Auto => Pat::Param(params.len(), Qualifiers::default()),
+        TypeKind::Pointer(inner) => Pat::Pointer(Box::new(of_type(cx, inner, params))),
+        TypeKind::Reference { referent, rvalue } => {
+            Pat::Reference { to: Box::new(of_type(cx, referent, params)), rvalue: *rvalue }
+        }
+        TypeKind::Array(elem, len) => {
+            let len = len.as_ref().map_or(ValuePat::Opaque, |len| of_value(cx, len, params));
+            Pat::Array(Box::new(of_type(cx, elem, params)), len)
+        }
+        TypeKind::ExtVector(elem, len) => {
+            let len = of_value(cx, len, params);
+            let (elem, quals) = (Box::new(of_type(cx, elem, params)), Qualifiers::default());
+            Pat::Vector { elem, len, packed: false, quals }
+        }
+        TypeKind::Function { ret, params: inner } => Pat::Function {
+            ret: Box::new(of_type(cx, ret, params)),
+            params: inner.iter().map(|param| of_function_param(cx, param, params)).collect(),
+        },
+        TypeKind::Pack(inner) => of_type(cx, inner, params),
+        _ => Pat::Opaque,
+    };
+    add_quals(pat, ty.quals)
+}
 
-    /// Of a parameter of a function type.
-    fn function_param_pattern(&mut self, ty: &'a ast::Type, params: &'a [TemplateParam]) -> ArgPat<'a> {
-        let pattern = ArgPat::Type(self.pattern(ty, params));
-        if matches!(ty.kind, TypeKind::Pack(_)) { ArgPat::Pack(Box::new(pattern)) } else { pattern }
-    }
+/// Of a parameter of a function type.
+fn of_function_param<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type, params: &'a [TemplateParam]) -> ArgPat<'a> {
+    let pattern = ArgPat::Type(of_type(cx, ty, params));
+    if matches!(ty.kind, TypeKind::Pack(_)) { ArgPat::Pack(Box::new(pattern)) } else { pattern }
+}
 
-    fn value_pattern(&mut self, expr: &'a ast::Expr, params: &'a [TemplateParam]) -> ValuePat {
-        match &expr.kind {
-            ExprKind::Paren(inner) => return self.value_pattern(inner, params),
-            ExprKind::Path(path) => {
-                if let Some(index) = param_index(params, path) {
-                    return ValuePat::Param(index);
-                }
+fn of_value<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr, params: &'a [TemplateParam]) -> ValuePat {
+    match &expr.kind {
+        ExprKind::Paren(inner) => return of_value(cx, inner, params),
+        ExprKind::Path(path) => {
+            if let Some(index) = param_index(params, path) {
+                return ValuePat::Param(index);
             }
-            _ => {}
         }
-        let mut dependent = false;
-        let mut look = |name| dependent |= params.iter().any(|param| param.name == Some(name));
-        ast_names::in_expr(expr, &mut Visitor::all(&mut look));
-        if dependent {
-            return ValuePat::Opaque;
-        }
-        let value = self.quietly(|s| {
-            let value = s.expr(expr);
-            s.constant_integer(value)
-        });
-        value.ok().flatten().map_or(ValuePat::Opaque, ValuePat::Fixed)
+        _ => {}
     }
-
-    pub(in crate::sema) fn arg_pattern(
-        &mut self,
-        arg: &'a TemplateArg,
-        params: &'a [TemplateParam],
-    ) -> ArgPat<'a> {
-        match arg {
-            TemplateArg::Type(ty) => match &ty.kind {
-                TypeKind::Pack(inner) => {
-                    let inner = match &inner.kind {
-                        TypeKind::Path(path) => self.path_arg_pattern(path, params),
-                        _ => ArgPat::Type(self.pattern(inner, params)),
-                    };
-                    ArgPat::Pack(Box::new(inner))
-                }
-                TypeKind::Path(path) if ty.quals == Qualifiers::default() => {
-                    self.path_arg_pattern(path, params)
-                }
-                _ => ArgPat::Type(self.pattern(ty, params)),
-            },
-            TemplateArg::Expr(expr) => match &expr.kind {
-                ExprKind::PackExpansion(inner) => match &inner.kind {
-                    ExprKind::Path(path) => ArgPat::Pack(Box::new(self.path_arg_pattern(path, params))),
-                    _ => ArgPat::Pack(Box::new(ArgPat::Value(self.value_pattern(inner, params)))),
-                },
-                ExprKind::Path(path) => self.path_arg_pattern(path, params),
-                _ => {
-                    if arg_mentions(params, arg) {
-                        ArgPat::Value(ValuePat::Opaque)
-                    } else {
-                        ArgPat::Value(self.value_pattern(expr, params))
-                    }
-                }
-            },
-        }
+    let mut dependent = false;
+    let mut look = |name| dependent |= params.iter().any(|param| param.name == Some(name));
+    ast_names::in_expr(expr, &mut Visitor::all(&mut look));
+    if dependent {
+        return ValuePat::Opaque;
     }
+    let value = cx.quietly(|cx| {
+        let value = expr::check(cx, expr);
+        evaluate::constant_integer(cx, value)
+    });
+    value.ok().flatten().map_or(ValuePat::Opaque, ValuePat::Fixed)
+}
 
-    /// A path among template arguments may be a type or a value.
-    fn path_arg_pattern(&mut self, path: &'a ast::Path, params: &'a [TemplateParam]) -> ArgPat<'a> {
-        if let Some(index) = param_index(params, path) {
-            return match params[index].kind {
-                ast::TemplateParamKind::Type(_) => ArgPat::Type(Pat::Param(index, Qualifiers::default())),
-                ast::TemplateParamKind::Value(..) => ArgPat::Value(ValuePat::Param(index)),
-                ast::TemplateParamKind::Template(..) => ArgPat::Template(TemplatePat::Param(index)),
-            };
-        }
-        let mut dependent = false;
-        for arg in path.segments.iter().flat_map(|segment| segment.args.iter().flatten()) {
-            dependent |= arg_mentions(params, arg);
-        }
-        let first =
-            path.segments.first().is_some_and(|s| params.iter().any(|param| param.name == Some(s.name)));
-        if dependent || first {
-            return ArgPat::Type(self.path_pattern(path, params));
-        }
-        let resolved = self.quietly(|s| {
-            let target = s.resolve_path(path).ok()?;
-            if let Some(ty) = s.type_of_found(&target.found) {
-                return Some(ArgPat::Type(Pat::Fixed(ty)));
-            }
-            if let Some(template) = s.templates.id(&target.found) {
-                return Some(ArgPat::Template(TemplatePat::Fixed(template)));
-            }
-            let value = s.target_value(target, path);
-            s.constant_integer(value).map(|n| ArgPat::Value(ValuePat::Fixed(n)))
-        });
-        resolved.ok().flatten().unwrap_or(ArgPat::Type(Pat::Opaque))
-    }
-
-    /// What a path means when its last template arguments are left aside.
-    fn template_of_path(&mut self, path: &'a ast::Path, params: &[TemplateParam]) -> Option<Found<'a>> {
-        let (last, front) = path.segments.split_last()?;
-        let Some((first, rest)) = front.split_first() else {
-            let key = segment_key(last);
-            return if path.global { self.lookup_in_namespace(NsId::GLOBAL, key) } else { self.lookup(key) };
-        };
-        if params.iter().any(|param| param.name == Some(first.name)) {
-            return None;
-        }
-        let mut found = if path.global {
-            self.lookup_in_namespace(NsId::GLOBAL, first.name)
-        } else {
-            self.lookup(first.name)
-        }?;
-        for segment in rest.iter().chain(std::iter::once(last)) {
-            found = match found {
-                Found::Namespace(ns) => self.lookup_in_namespace(ns, segment_key(segment))?,
-                ref other => {
-                    let ty = self.type_of_found(other)?;
-                    let record = self.types.as_record(ty.ty)?;
-                    self.lookup_in_record(record, segment_key(segment))?
-                }
-            };
-        }
-        Some(found)
-    }
-
-    fn path_pattern(&mut self, path: &'a ast::Path, params: &'a [TemplateParam]) -> Pat<'a> {
-        if let Some(index) = param_index(params, path) {
-            return Pat::Param(index, Qualifiers::default());
-        }
-        if let [only] = path.segments.as_slice()
-            && let Some(args) = &only.args
-            && let Some(template) = params.iter().position(|param| param.name == Some(only.name))
-        {
-            let args = args.iter().map(|arg| self.arg_pattern(arg, params)).collect();
-            return Pat::Applied { template, args, quals: Qualifiers::default() };
-        }
-        let front_depends = path.segments[..path.segments.len() - 1].iter().any(|segment| {
-            segment.args.is_some() || params.iter().any(|param| param.name == Some(segment.name))
-        });
-        let Some(args) = path.segments.last().and_then(|last| last.args.as_ref()).filter(|_| !front_depends)
-        else {
-            return Pat::Opaque;
-        };
-        let found = self.quietly(|s| s.template_of_path(path, params)).ok().flatten();
-        let Some(found) = found else { return Pat::Opaque };
-        let mut arg_pats: Vec<ArgPat<'a>> = args.iter().map(|arg| self.arg_pattern(arg, params)).collect();
-        let quals = Qualifiers::default();
-        match found {
-            Found::ClassTemplate(template) => Pat::Class { template, args: arg_pats, quals },
-            Found::Injected(record) => match self.records.get(record).template.clone() {
-                Some(template) => Pat::Class { template, args: arg_pats, quals },
-                None => Pat::Opaque,
-            },
-            Found::BuiltinTemplate(template) => {
-                let Some(ArgPat::Type(elem)) = arg_pats.first().cloned() else { return Pat::Opaque };
-                let mut value = |n: usize| match arg_pats.get_mut(n) {
-                    Some(ArgPat::Value(value)) => std::mem::replace(value, ValuePat::Opaque),
-                    _ => ValuePat::Opaque,
+pub(in crate::sema) fn of_arg<'a>(
+    cx: &mut Checker<'a>,
+    arg: &'a TemplateArg,
+    params: &'a [TemplateParam],
+) -> ArgPat<'a> {
+    match arg {
+        TemplateArg::Type(ty) => match &ty.kind {
+            TypeKind::Pack(inner) => {
+                let inner = match &inner.kind {
+                    TypeKind::Path(path) => of_path_arg(cx, path, params),
+                    _ => ArgPat::Type(of_type(cx, inner, params)),
                 };
-                let elem = Box::new(elem);
-                match template {
-                    BuiltinTemplate::Vec => Pat::Vector { elem, len: value(1), packed: false, quals },
-                    BuiltinTemplate::PackedVec => Pat::Vector { elem, len: value(1), packed: true, quals },
-                    BuiltinTemplate::Matrix => Pat::Matrix { elem, cols: value(1), rows: value(2), quals },
+                ArgPat::Pack(Box::new(inner))
+            }
+            TypeKind::Path(path) if ty.quals == Qualifiers::default() => of_path_arg(cx, path, params),
+            _ => ArgPat::Type(of_type(cx, ty, params)),
+        },
+        TemplateArg::Expr(expr) => match &expr.kind {
+            ExprKind::PackExpansion(inner) => match &inner.kind {
+                ExprKind::Path(path) => ArgPat::Pack(Box::new(of_path_arg(cx, path, params))),
+                _ => ArgPat::Pack(Box::new(ArgPat::Value(of_value(cx, inner, params)))),
+            },
+            ExprKind::Path(path) => of_path_arg(cx, path, params),
+            _ => {
+                if arg_mentions(params, arg) {
+                    ArgPat::Value(ValuePat::Opaque)
+                } else {
+                    ArgPat::Value(of_value(cx, expr, params))
                 }
             }
-            Found::AliasTemplate(alias) => {
-                let inner_params = &alias.params.params;
-                if arg_pats.len() != inner_params.len() || inner_params.iter().any(|param| param.is_pack) {
-                    return Pat::Opaque;
-                }
-                let body = self.instantiating(
-                    |_| format!("in the pattern of alias template `{}`", alias.alias.name),
-                    alias.alias.ty.span,
-                    |s| s.in_scope(alias.scope, |s| s.pattern(&alias.alias.ty, inner_params)),
-                );
-                body.map_or(Pat::Opaque, |body| substitute(&body, &arg_pats))
-            }
-            _ => Pat::Opaque,
+        },
+    }
+}
+
+/// A path among template arguments may be a type or a value.
+fn of_path_arg<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, params: &'a [TemplateParam]) -> ArgPat<'a> {
+    if let Some(index) = param_index(params, path) {
+        return match params[index].kind {
+            ast::TemplateParamKind::Type(_) => ArgPat::Type(Pat::Param(index, Qualifiers::default())),
+            ast::TemplateParamKind::Value(..) => ArgPat::Value(ValuePat::Param(index)),
+            ast::TemplateParamKind::Template(..) => ArgPat::Template(TemplatePat::Param(index)),
+        };
+    }
+    let mut dependent = false;
+    for arg in path.segments.iter().flat_map(|segment| segment.args.iter().flatten()) {
+        dependent |= arg_mentions(params, arg);
+    }
+    let first = path.segments.first().is_some_and(|s| params.iter().any(|param| param.name == Some(s.name)));
+    if dependent || first {
+        return ArgPat::Type(of_path(cx, path, params));
+    }
+    let resolved = cx.quietly(|cx| {
+        let target = path::resolve(cx, path).ok()?;
+        if let Some(ty) = path::type_of_found(&cx.records, &target.found) {
+            return Some(ArgPat::Type(Pat::Fixed(ty)));
         }
+        if let Some(template) = cx.templates.id(&target.found) {
+            return Some(ArgPat::Template(TemplatePat::Fixed(template)));
+        }
+        let value = expr::target_value(cx, target, path);
+        evaluate::constant_integer(cx, value).map(|n| ArgPat::Value(ValuePat::Fixed(n)))
+    });
+    resolved.ok().flatten().unwrap_or(ArgPat::Type(Pat::Opaque))
+}
+
+/// What a path means when its last template arguments are left aside.
+fn template_of_path<'a>(
+    cx: &mut Checker<'a>,
+    path: &'a ast::Path,
+    params: &[TemplateParam],
+) -> Option<Found<'a>> {
+    let (last, front) = path.segments.split_last()?;
+    let Some((first, rest)) = front.split_first() else {
+        let key = segment_key(last);
+        return if path.global {
+            lookup::in_namespace(cx, NsId::GLOBAL, key)
+        } else {
+            lookup::unqualified(cx, key)
+        };
+    };
+    if params.iter().any(|param| param.name == Some(first.name)) {
+        return None;
+    }
+    let mut found = if path.global {
+        lookup::in_namespace(cx, NsId::GLOBAL, first.name)
+    } else {
+        lookup::unqualified(cx, first.name)
+    }?;
+    for segment in rest.iter().chain(std::iter::once(last)) {
+        found = match found {
+            Found::Namespace(ns) => lookup::in_namespace(cx, ns, segment_key(segment))?,
+            ref other => {
+                let ty = path::type_of_found(&cx.records, other)?;
+                let record = cx.types.as_record(ty.ty)?;
+                record::lookup(cx, record, segment_key(segment))?
+            }
+        };
+    }
+    Some(found)
+}
+
+fn of_path<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, params: &'a [TemplateParam]) -> Pat<'a> {
+    if let Some(index) = param_index(params, path) {
+        return Pat::Param(index, Qualifiers::default());
+    }
+    if let [only] = path.segments.as_slice()
+        && let Some(args) = &only.args
+        && let Some(template) = params.iter().position(|param| param.name == Some(only.name))
+    {
+        let args = args.iter().map(|arg| of_arg(cx, arg, params)).collect();
+        return Pat::Applied { template, args, quals: Qualifiers::default() };
+    }
+    let front_depends = path.segments[..path.segments.len() - 1]
+        .iter()
+        .any(|segment| segment.args.is_some() || params.iter().any(|param| param.name == Some(segment.name)));
+    let Some(args) = path.segments.last().and_then(|last| last.args.as_ref()).filter(|_| !front_depends)
+    else {
+        return Pat::Opaque;
+    };
+    let found = cx.quietly(|cx| template_of_path(cx, path, params)).ok().flatten();
+    let Some(found) = found else { return Pat::Opaque };
+    let mut arg_pats: Vec<ArgPat<'a>> = args.iter().map(|arg| of_arg(cx, arg, params)).collect();
+    let quals = Qualifiers::default();
+    match found {
+        Found::ClassTemplate(template) => Pat::Class { template, args: arg_pats, quals },
+        Found::Injected(record) => match cx.records.get(record).template.clone() {
+            Some(template) => Pat::Class { template, args: arg_pats, quals },
+            None => Pat::Opaque,
+        },
+        Found::BuiltinTemplate(template) => {
+            let Some(ArgPat::Type(elem)) = arg_pats.first().cloned() else { return Pat::Opaque };
+            let mut value = |n: usize| match arg_pats.get_mut(n) {
+                Some(ArgPat::Value(value)) => std::mem::replace(value, ValuePat::Opaque),
+                _ => ValuePat::Opaque,
+            };
+            let elem = Box::new(elem);
+            match template {
+                BuiltinTemplate::Vec => Pat::Vector { elem, len: value(1), packed: false, quals },
+                BuiltinTemplate::PackedVec => Pat::Vector { elem, len: value(1), packed: true, quals },
+                BuiltinTemplate::Matrix => Pat::Matrix { elem, cols: value(1), rows: value(2), quals },
+            }
+        }
+        Found::AliasTemplate(alias) => {
+            let inner_params = &alias.params.params;
+            if arg_pats.len() != inner_params.len() || inner_params.iter().any(|param| param.is_pack) {
+                return Pat::Opaque;
+            }
+            let body = cx.instantiating(
+                |_| format!("in the pattern of alias template `{}`", alias.alias.name),
+                alias.alias.ty.span,
+                |cx| cx.in_scope(alias.scope, |cx| of_type(cx, &alias.alias.ty, inner_params)),
+            );
+            body.map_or(Pat::Opaque, |body| substitute(&body, &arg_pats))
+        }
+        _ => Pat::Opaque,
     }
 }
 

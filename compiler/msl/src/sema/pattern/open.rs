@@ -2,7 +2,7 @@
 
 use super::{ArgPat, Pat, TemplatePat, ValuePat, quals_of};
 use crate::hir::{QualTy, Ty, TyKind, Types};
-use crate::sema::checker::TArg;
+use crate::sema::entities::TArg;
 use crate::sema::evaluate::integer_of;
 use crate::sema::record::Records;
 

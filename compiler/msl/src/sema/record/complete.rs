@@ -3,13 +3,17 @@
 //! Invariant: a class is completed once; one that needs itself complete for that is reported.
 
 use super::lookup::names_constructors;
-use super::{Member, RecordState};
+use super::{Member, RecordState, declare};
 use crate::ast::{self, Access, ItemKind, TypeKind};
-use crate::hir::{BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{
+    BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind, Types,
+};
 use crate::sema::checker::Checker;
-use crate::sema::diagnostics::Deferred;
+use crate::sema::diagnostics::{Deferred, Diagnostics};
+use crate::sema::entities::Found;
 use crate::sema::fn_context::FnContext;
-use crate::sema::lookup::Found;
+use crate::sema::record::Records;
+use crate::sema::{evaluate, expr, init, kernel, path, resolve_type};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -24,325 +28,349 @@ struct Members {
     padding: Vec<Padding>,
 }
 
-impl<'a> Checker<'a> {
-    /// Types the members and lays the record out. Reports when that is impossible.
-    pub(in crate::sema) fn complete_record(&mut self, id: RecordId, span: Span) -> bool {
-        match self.records.get(id).state {
-            RecordState::Complete => {
-                self.diagnostics.report_deferred(Deferred::Record(id));
-                return self.types.record(id).is_complete;
-            }
-            RecordState::Completing | RecordState::Declaring => {
-                let name = self.types.record(id).name.clone();
-                self.error("incomplete-type", span, format!("`{name}` is used before it is complete"));
-                return false;
-            }
-            RecordState::Named | RecordState::Declared => {}
+/// Types the members and lays the record out. Reports when that is impossible.
+pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
+    match cx.records.get(id).state {
+        RecordState::Complete => {
+            cx.diagnostics.report_deferred(Deferred::Record(id));
+            return cx.types.record(id).is_complete;
         }
-        self.declare_members(id);
-        self.records.get_mut(id).state = RecordState::Completing;
-        let ok = self.once(Deferred::Record(id), |s| s.complete_in_trace(id, span));
-        self.types.records[id.0 as usize].is_complete = ok;
-        self.records.get_mut(id).state = RecordState::Complete;
-        ok
-    }
-
-    fn complete_in_trace(&mut self, id: RecordId, span: Span) -> bool {
-        if self.records.get(id).template.is_some() {
-            self.instantiating(
-                |s| format!("in instantiation of `{}` requested here", s.types.record(id).name),
-                span,
-                |s| s.complete_members(id, span),
-            )
-            .unwrap_or(false)
-        } else {
-            self.deeper(span, |s| s.complete_members(id, span)).unwrap_or(false)
-        }
-    }
-
-    fn complete_members(&mut self, id: RecordId, span: Span) -> bool {
-        let scope = self.records.get(id).scope;
-        let Some(ast) = self.records.get(id).ast else { return true };
-        let Some(items) = &ast.members else {
-            let name = self.types.record(id).name.clone();
-            self.error("incomplete-type", span, format!("`{name}` is declared but not defined"));
+        RecordState::Completing | RecordState::Declaring => {
+            let name = cx.types.record(id).name.clone();
+            cx.error("incomplete-type", span, format!("`{name}` is used before it is complete"));
             return false;
-        };
-        let mut members = Members::default();
-        let mut aligns = Vec::new();
-        let mut ok = true;
-        let unevaluated = self.function.unevaluated;
-        let outside = FnContext { unevaluated, ..FnContext::outside(u32::MAX) };
-        let function = std::mem::replace(&mut self.function, outside);
-        self.in_scope(scope, |s| {
-            for base in &ast.bases {
-                ok &= s.complete_bases(id, base, &mut members.fields);
+        }
+        RecordState::Named | RecordState::Declared => {}
+    }
+    declare::declare_members(cx, id);
+    cx.records.get_mut(id).state = RecordState::Completing;
+    let ok = cx.once(Deferred::Record(id), |cx| complete_in_trace(cx, id, span));
+    cx.types.records[id.0 as usize].is_complete = ok;
+    cx.records.get_mut(id).state = RecordState::Complete;
+    ok
+}
+
+fn complete_in_trace(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
+    if cx.records.get(id).template.is_some() {
+        cx.instantiating(
+            |cx| format!("in instantiation of `{}` requested here", cx.types.record(id).name),
+            span,
+            |cx| complete_members(cx, id, span),
+        )
+        .unwrap_or(false)
+    } else {
+        cx.deeper(span, |cx| complete_members(cx, id, span)).unwrap_or(false)
+    }
+}
+
+fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
+    let scope = cx.records.get(id).scope;
+    let Some(ast) = cx.records.get(id).ast else { return true };
+    let Some(items) = &ast.members else {
+        let name = cx.types.record(id).name.clone();
+        cx.error("incomplete-type", span, format!("`{name}` is declared but not defined"));
+        return false;
+    };
+    let mut members = Members::default();
+    let mut aligns = Vec::new();
+    let mut ok = true;
+    let unevaluated = cx.function.unevaluated;
+    let outside = FnContext { unevaluated, ..FnContext::outside(u32::MAX) };
+    let function = std::mem::replace(&mut cx.function, outside);
+    cx.in_scope(scope, |cx| {
+        for base in &ast.bases {
+            ok &= complete_bases(cx, id, base, &mut members.fields);
+        }
+        aligns.resize(members.fields.len(), FieldAlign::default());
+        for item in items {
+            if let ItemKind::UsingDeclaration(using) = &item.kind {
+                complete_usings(cx, id, using);
             }
-            aligns.resize(members.fields.len(), FieldAlign::default());
-            for item in items {
-                if let ItemKind::UsingDeclaration(using) = &item.kind {
-                    s.complete_usings(id, using);
-                }
-                if let ItemKind::Field(field) = &item.kind {
-                    ok &= s.complete_field(id, field, item.access, &mut members);
-                    let align = s.declared_align(&field.align);
-                    aligns.resize(
-                        members.fields.len(),
-                        FieldAlign { at_least: align, is_packed: field.is_packed },
-                    );
-                }
+            if let ItemKind::Field(field) = &item.kind {
+                ok &= complete_field(cx, id, field, item.access, &mut members);
+                let align = declared_align(cx, &field.align);
+                aligns
+                    .resize(members.fields.len(), FieldAlign { at_least: align, is_packed: field.is_packed });
             }
+        }
+    });
+    let align = cx.in_scope(scope, |cx| declared_align(cx, &ast.align));
+    cx.function = function;
+    let is_union = cx.types.record(id).is_union;
+    let Members { mut fields, padding } = members;
+    if ast.is_packed {
+        aligns.iter_mut().for_each(|field| field.is_packed = true);
+    }
+    let layout = cx.types.lay_out(&mut fields, &padding, &aligns, is_union, align);
+    if layout.size > MAX_OBJECT_BYTES {
+        let name = cx.types.record(id).name.clone();
+        cx.error("too-large", ast.span, format!("`{name}` takes more than {MAX_OBJECT_BYTES} bytes"));
+        return false;
+    }
+    cx.types.set_layout(id, fields, layout);
+    cx.in_scope(scope, |cx| {
+        for item in items {
+            if let ItemKind::StaticAssert(cond, message) = &item.kind {
+                evaluate::static_assert(cx, cond, *message, item.span);
+            }
+        }
+    });
+    ok
+}
+
+/// A base, or those of a pack.
+fn complete_bases<'a>(
+    cx: &mut Checker<'a>,
+    id: RecordId,
+    base: &'a ast::Base,
+    fields: &mut Vec<FieldInfo>,
+) -> bool {
+    if !base.is_pack {
+        return complete_base(cx, id, &base.ty, base.access, fields);
+    }
+    let Some(length) = cx.scopes.pack_length_of_type(&base.ty) else {
+        cx.error("not-a-pack", base.ty.span, "`...` needs a parameter pack before it");
+        return false;
+    };
+    (0..length).all(|n| {
+        !cx.diagnostics.gave_up()
+            && cx.with_pack_index(n, |cx| complete_base(cx, id, &base.ty, base.access, fields))
+    })
+}
+
+fn complete_base<'a>(
+    cx: &mut Checker<'a>,
+    id: RecordId,
+    base: &'a ast::Type,
+    access: Access,
+    fields: &mut Vec<FieldInfo>,
+) -> bool {
+    let ty = resolve_type::resolve(cx, base);
+    let Some(base_id) = cx.types.as_record(ty.ty) else {
+        if !ty.ty.is_error() {
+            let message = format!("base `{}` is not a class", cx.show(ty));
+            cx.error("bad-base", base.span, message);
+        }
+        return false;
+    };
+    if !complete(cx, base_id, base.span) {
+        return false;
+    }
+    if cx.records.get(id).bases.iter().any(|(known, _)| *known == base_id) {
+        let message = format!("`{}` is a direct base twice", cx.types.record(base_id).name);
+        cx.error("bad-base", base.span, message);
+        return false;
+    }
+    let is_empty = cx.types.record(base_id).fields.is_empty();
+    let field = (!is_empty).then_some(fields.len() as u32);
+    if !is_empty {
+        fields.push(FieldInfo {
+            name: Name::EMPTY,
+            ty: QualTy::plain(ty.ty),
+            offset: 0,
+            is_reference: false,
+            bits: None,
+            id: None,
         });
-        let align = self.in_scope(scope, |s| s.declared_align(&ast.align));
-        self.function = function;
-        let is_union = self.types.record(id).is_union;
-        let Members { mut fields, padding } = members;
-        if ast.is_packed {
-            aligns.iter_mut().for_each(|field| field.is_packed = true);
+        cx.records.get_mut(id).field_inits.push(None);
+    }
+    let inst = cx.records.get_mut(id);
+    inst.bases.push((base_id, field));
+    inst.access.bases.insert(base_id, access);
+    inst.access.hides_data |= access != Access::Public;
+    true
+}
+
+fn complete_usings<'a>(cx: &mut Checker<'a>, id: RecordId, using: &'a ast::UsingDeclaration) {
+    if !using.is_pack {
+        return complete_using(cx, id, &using.path);
+    }
+    let Some(length) = cx.scopes.pack_length_of_path(&using.path) else {
+        return cx.error("not-a-pack", using.path.span, "`...` needs a parameter pack before it");
+    };
+    for n in 0..length {
+        if cx.diagnostics.gave_up() {
+            return;
         }
-        let layout = self.types.lay_out(&mut fields, &padding, &aligns, is_union, align);
-        if layout.size > MAX_OBJECT_BYTES {
-            let name = self.types.record(id).name.clone();
-            self.error("too-large", ast.span, format!("`{name}` takes more than {MAX_OBJECT_BYTES} bytes"));
-            return false;
+        cx.with_pack_index(n, |cx| complete_using(cx, id, &using.path));
+    }
+}
+
+/// Checks what a using-declaration names, and adds the constructors that it inherits.
+fn complete_using<'a>(cx: &mut Checker<'a>, id: RecordId, path: &'a ast::Path) {
+    let target = if names_constructors(path) {
+        path::resolve_prefix(cx, path, path.segments.len() - 1)
+    } else {
+        path::resolve(cx, path)
+    };
+    let found = match target {
+        Ok(target) => target.found,
+        Err(miss) => return path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "member"),
+    };
+    if names_constructors(path) || matches!(found, Found::Injected(_)) {
+        match path::type_of_found(&cx.records, &found) {
+            Some(base) => init::inherit_constructors(cx, id, base.ty, path.span),
+            None => cx.error("bad-base", path.span, "only classes have constructors to inherit"),
         }
-        self.types.set_layout(id, fields, layout);
-        self.in_scope(scope, |s| {
-            for item in items {
-                if let ItemKind::StaticAssert(cond, message) = &item.kind {
-                    s.static_assert(cond, *message, item.span);
-                }
+    }
+}
+
+fn complete_field<'a>(
+    cx: &mut Checker<'a>,
+    id: RecordId,
+    field: &'a ast::Field,
+    access: Access,
+    members: &mut Members,
+) -> bool {
+    let mut ty = resolve_type::resolve(cx, &field.ty);
+    if ty.ty.is_error() {
+        return false;
+    }
+    let mut is_reference = false;
+    if let Some(to) = cx.types.referent(ty.ty) {
+        ty = QualTy::plain(cx.types.pointer(to));
+        is_reference = true;
+    }
+    if matches!(cx.types.kind(ty.ty), TyKind::Void | TyKind::Function { .. }) {
+        let message = format!("a member cannot have type `{}`", cx.show(ty));
+        cx.error("bad-member-type", field.span, message);
+        return false;
+    }
+    if !complete_type(cx, ty.ty, field.span) {
+        return false;
+    }
+    let mut bits = None;
+    if let Some(width) = &field.width {
+        let Some(width) = bit_field_width(cx, field, width, ty) else { return false };
+        if field.name.is_none() {
+            members.padding.push(Padding { before: members.fields.len(), ty: ty.ty, width });
+            return true;
+        }
+        bits = Some(BitField { shift: 0, width, bytes: 0 });
+    }
+    cx.records.get_mut(id).access.hides_data |= access != Access::Public;
+    declare_field(
+        &cx.types,
+        &mut cx.records,
+        &mut cx.diagnostics,
+        id,
+        (field, access),
+        members.fields.len() as u32,
+        ty.ty,
+    );
+    let Some(argument_id) = argument_id(cx, field) else { return false };
+    let name = field.name.unwrap_or(Name::EMPTY);
+    members.fields.push(FieldInfo { name, ty, offset: 0, is_reference, bits, id: argument_id });
+    cx.records.get_mut(id).field_inits.push(field.init.as_ref());
+    true
+}
+
+/// The number of `[[id(n)]]`: `Some(None)` when there is none.
+fn argument_id<'a>(cx: &mut Checker<'a>, field: &'a ast::Field) -> Option<Option<u32>> {
+    match field.attributes.iter().find(|found| found.name.as_str() == "id") {
+        Some(attribute) => Some(Some(kernel::attribute_index(cx, attribute, MAX_ARGUMENT_ID)?)),
+        None => Some(None),
+    }
+}
+
+/// The width of a bit-field. `None` (reported) if the type or the width makes none.
+fn bit_field_width<'a>(
+    cx: &mut Checker<'a>,
+    field: &'a ast::Field,
+    width: &'a ast::Expr,
+    ty: QualTy,
+) -> Option<u32> {
+    let Some(scalar) = cx.types.scalar_repr(ty.ty).filter(|scalar| scalar.is_integral()) else {
+        let message = format!("a bit-field cannot have type `{}`", cx.show(ty));
+        cx.error("bad-bit-field", field.span, message);
+        return None;
+    };
+    let value = expr::check(cx, width);
+    let n = evaluate::constant_integer(cx, value)?;
+    let most = i128::from(scalar.size() * 8);
+    let problem = if n < 0 {
+        format!("a bit-field cannot have {n} bits")
+    } else if n == 0 && field.name.is_some() {
+        "a bit-field with a name needs at least one bit".to_owned()
+    } else if n > most {
+        format!("a bit-field of {n} bits is wider than its type `{}`, which is not supported", cx.show(ty))
+    } else {
+        return Some(n as u32);
+    };
+    cx.error("bad-bit-field", width.span, problem);
+    None
+}
+
+/// Enters the name of a data member, or the names of an anonymous one's members.
+fn declare_field(
+    types: &Types,
+    records: &mut Records<'_>,
+    diagnostics: &mut Diagnostics,
+    id: RecordId,
+    (field, access): (&ast::Field, Access),
+    index: u32,
+    ty: Ty,
+) {
+    match (field.name, &field.ty.kind) {
+        (Some(name), _) => {
+            let is_known = records.get(id).members.get(&name).is_some_and(|members| !members.is_empty());
+            if is_known {
+                diagnostics.error("redefinition", field.span, format!("member `{name}` is declared twice"));
             }
-        });
-        ok
+            records.add_member(id, name, Member::Field([index].into()), access);
+        }
+        (None, TypeKind::Record(_)) => lift_anonymous(types, records, id, (index, access), ty),
+        (None, _) => {}
     }
+}
 
-    /// A base, or those of a pack.
-    fn complete_bases(&mut self, id: RecordId, base: &'a ast::Base, fields: &mut Vec<FieldInfo>) -> bool {
-        if !base.is_pack {
-            return self.complete_base(id, &base.ty, base.access, fields);
-        }
-        let Some(length) = self.scopes.pack_length_of_type(&base.ty) else {
-            self.error("not-a-pack", base.ty.span, "`...` needs a parameter pack before it");
-            return false;
-        };
-        (0..length).all(|n| {
-            !self.diagnostics.gave_up()
-                && self.with_pack_index(n, |s| s.complete_base(id, &base.ty, base.access, fields))
-        })
-    }
-
-    fn complete_base(
-        &mut self,
-        id: RecordId,
-        base: &'a ast::Type,
-        access: Access,
-        fields: &mut Vec<FieldInfo>,
-    ) -> bool {
-        let ty = self.resolve_type(base);
-        let Some(base_id) = self.types.as_record(ty.ty) else {
-            if !ty.ty.is_error() {
-                let message = format!("base `{}` is not a class", self.show(ty));
-                self.error("bad-base", base.span, message);
-            }
-            return false;
-        };
-        if !self.complete_record(base_id, base.span) {
-            return false;
-        }
-        if self.records.get(id).bases.iter().any(|(known, _)| *known == base_id) {
-            let message = format!("`{}` is a direct base twice", self.types.record(base_id).name);
-            self.error("bad-base", base.span, message);
-            return false;
-        }
-        let is_empty = self.types.record(base_id).fields.is_empty();
-        let field = (!is_empty).then_some(fields.len() as u32);
-        if !is_empty {
-            fields.push(FieldInfo {
-                name: Name::EMPTY,
-                ty: QualTy::plain(ty.ty),
-                offset: 0,
-                is_reference: false,
-                bits: None,
-                id: None,
-            });
-            self.records.get_mut(id).field_inits.push(None);
-        }
-        let inst = self.records.get_mut(id);
-        inst.bases.push((base_id, field));
-        inst.base_access.insert(base_id, access);
-        inst.hides_data |= access != Access::Public;
-        true
-    }
-
-    fn complete_usings(&mut self, id: RecordId, using: &'a ast::UsingDeclaration) {
-        if !using.is_pack {
-            return self.complete_using(id, &using.path);
-        }
-        let Some(length) = self.scopes.pack_length_of_path(&using.path) else {
-            return self.error("not-a-pack", using.path.span, "`...` needs a parameter pack before it");
-        };
-        for n in 0..length {
-            if self.diagnostics.gave_up() {
-                return;
-            }
-            self.with_pack_index(n, |s| s.complete_using(id, &using.path));
-        }
-    }
-
-    /// Checks what a using-declaration names, and adds the constructors that it inherits.
-    fn complete_using(&mut self, id: RecordId, path: &'a ast::Path) {
-        let target = if names_constructors(path) {
-            self.resolve_prefix(path, path.segments.len() - 1)
-        } else {
-            self.resolve_path(path)
-        };
-        let found = match target {
-            Ok(target) => target.found,
-            Err(miss) => return self.report_miss(miss, "member"),
-        };
-        if names_constructors(path) || matches!(found, Found::Injected(_)) {
-            match self.type_of_found(&found) {
-                Some(base) => self.inherit_constructors(id, base.ty, path.span),
-                None => self.error("bad-base", path.span, "only classes have constructors to inherit"),
-            }
-        }
-    }
-
-    fn complete_field(
-        &mut self,
-        id: RecordId,
-        field: &'a ast::Field,
-        access: Access,
-        members: &mut Members,
-    ) -> bool {
-        let mut ty = self.resolve_type(&field.ty);
-        if ty.ty.is_error() {
-            return false;
-        }
-        let mut is_reference = false;
-        if let Some(to) = self.types.referent(ty.ty) {
-            ty = QualTy::plain(self.types.pointer(to));
-            is_reference = true;
-        }
-        if matches!(self.types.kind(ty.ty), TyKind::Void | TyKind::Function { .. }) {
-            let message = format!("a member cannot have type `{}`", self.show(ty));
-            self.error("bad-member-type", field.span, message);
-            return false;
-        }
-        if !self.complete_type(ty.ty, field.span) {
-            return false;
-        }
-        let mut bits = None;
-        if let Some(width) = &field.width {
-            let Some(width) = self.bit_field_width(field, width, ty) else { return false };
-            if field.name.is_none() {
-                members.padding.push(Padding { before: members.fields.len(), ty: ty.ty, width });
-                return true;
-            }
-            bits = Some(BitField { shift: 0, width, bytes: 0 });
-        }
-        self.records.get_mut(id).hides_data |= access != Access::Public;
-        self.declare_field(id, (field, access), members.fields.len() as u32, ty.ty);
-        let Some(argument_id) = self.argument_id(field) else { return false };
-        let name = field.name.unwrap_or(Name::EMPTY);
-        members.fields.push(FieldInfo { name, ty, offset: 0, is_reference, bits, id: argument_id });
-        self.records.get_mut(id).field_inits.push(field.init.as_ref());
-        true
-    }
-
-    /// The number of `[[id(n)]]`: `Some(None)` when there is none.
-    fn argument_id(&mut self, field: &'a ast::Field) -> Option<Option<u32>> {
-        match field.attributes.iter().find(|found| found.name.as_str() == "id") {
-            Some(attribute) => Some(Some(self.attribute_index(attribute, MAX_ARGUMENT_ID)?)),
-            None => Some(None),
-        }
-    }
-
-    /// The width of a bit-field. `None` (reported) if the type or the width makes none.
-    fn bit_field_width(&mut self, field: &'a ast::Field, width: &'a ast::Expr, ty: QualTy) -> Option<u32> {
-        let Some(scalar) = self.types.scalar_repr(ty.ty).filter(|scalar| scalar.is_integral()) else {
-            let message = format!("a bit-field cannot have type `{}`", self.show(ty));
-            self.error("bad-bit-field", field.span, message);
-            return None;
-        };
-        let value = self.expr(width);
-        let n = self.constant_integer(value)?;
-        let most = i128::from(scalar.size() * 8);
-        let problem = if n < 0 {
-            format!("a bit-field cannot have {n} bits")
-        } else if n == 0 && field.name.is_some() {
-            "a bit-field with a name needs at least one bit".to_owned()
-        } else if n > most {
-            format!(
-                "a bit-field of {n} bits is wider than its type `{}`, which is not supported",
-                self.show(ty)
-            )
-        } else {
-            return Some(n as u32);
-        };
-        self.error("bad-bit-field", width.span, problem);
-        None
-    }
-
-    /// Enters the name of a data member, or the names of an anonymous one's members.
-    fn declare_field(&mut self, id: RecordId, (field, access): (&ast::Field, Access), index: u32, ty: Ty) {
-        match (field.name, &field.ty.kind) {
-            (Some(name), _) => {
-                let is_known =
-                    self.records.get(id).members.get(&name).is_some_and(|members| !members.is_empty());
-                if is_known {
-                    self.error("redefinition", field.span, format!("member `{name}` is declared twice"));
-                }
-                self.records.add_member(id, name, Member::Field([index].into()), access);
-            }
-            (None, TypeKind::Record(_)) => self.lift_anonymous(id, (index, access), ty),
-            (None, _) => {}
-        }
-    }
-
-    /// Makes the members of an anonymous struct or union members of the record around it.
-    fn lift_anonymous(&mut self, id: RecordId, (index, access): (u32, Access), ty: Ty) {
-        let Some(inner) = self.types.as_record(ty) else { return };
-        for name in self.records.get(inner).member_names() {
-            let members = self.records.get(inner).members[&name].clone();
-            for member in members {
-                if let Member::Field(path) = member {
-                    let path: Vec<u32> = std::iter::once(index).chain(path.iter().copied()).collect();
-                    self.records.add_member(id, name, Member::Field(path.into()), access);
-                }
+/// Makes the members of an anonymous struct or union members of the record around it.
+fn lift_anonymous(
+    types: &Types,
+    records: &mut Records<'_>,
+    id: RecordId,
+    (index, access): (u32, Access),
+    ty: Ty,
+) {
+    let Some(inner) = types.as_record(ty) else { return };
+    for name in records.get(inner).member_names() {
+        let members = records.get(inner).members[&name].clone();
+        for member in members {
+            if let Member::Field(path) = member {
+                let path: Vec<u32> = std::iter::once(index).chain(path.iter().copied()).collect();
+                records.add_member(id, name, Member::Field(path.into()), access);
             }
         }
     }
+}
 
-    /// What `alignas` and `aligned` ask for: 1 or a greater power of two.
-    fn declared_align(&mut self, exprs: &'a [ast::Expr]) -> u32 {
-        let mut align = 1;
-        for expr in exprs {
-            let value = self.expr(expr);
-            if value.ty.ty.is_error() {
-                continue;
-            }
-            match self.constant_integer(value) {
-                Some(n) if n > 0 && n <= 4096 && (n as u32).is_power_of_two() => align = align.max(n as u32),
-                Some(0) | None => {}
-                Some(n) => self.error(
-                    "bad-alignment",
-                    expr.span,
-                    format!("an alignment is a power of two up to 4096, not {n}"),
-                ),
-            }
+/// What `alignas` and `aligned` ask for: 1 or a greater power of two.
+fn declared_align<'a>(cx: &mut Checker<'a>, exprs: &'a [ast::Expr]) -> u32 {
+    let mut align = 1;
+    for expr in exprs {
+        let value = expr::check(cx, expr);
+        if value.ty.ty.is_error() {
+            continue;
         }
-        align
+        match evaluate::constant_integer(cx, value) {
+            Some(n) if n > 0 && n <= 4096 && (n as u32).is_power_of_two() => align = align.max(n as u32),
+            Some(0) | None => {}
+            Some(n) => cx.error(
+                "bad-alignment",
+                expr.span,
+                format!("an alignment is a power of two up to 4096, not {n}"),
+            ),
+        }
     }
+    align
+}
 
-    /// Makes sure that a type's size is known; false (reported) if it cannot be.
-    pub(in crate::sema) fn complete_type(&mut self, ty: Ty, span: Span) -> bool {
-        match *self.types.kind(ty) {
-            TyKind::Record(id) => self.complete_record(id, span),
-            TyKind::Array(elem, _) => self.complete_type(elem, span),
-            TyKind::Error => false,
-            _ => true,
-        }
+/// Makes sure that a type's size is known; false (reported) if it cannot be.
+pub(in crate::sema) fn complete_type(cx: &mut Checker<'_>, ty: Ty, span: Span) -> bool {
+    match *cx.types.kind(ty) {
+        TyKind::Record(id) => complete(cx, id, span),
+        TyKind::Array(elem, _) => complete_type(cx, elem, span),
+        TyKind::Error => false,
+        _ => true,
     }
 }

@@ -2,11 +2,10 @@
 
 use super::lookup::names_constructors;
 use super::usings::Usings;
-use super::{Member, RecordInst, RecordState};
+use super::{AccessRules, Member, RecordInst, RecordState, SpecialMembers};
 use crate::ast::{self, Access, ItemKind, NodeId};
 use crate::hir::{RecordId, RecordInfo, TyKind, Types};
-use crate::sema::checker::TArg;
-use crate::sema::lookup::ClassTemplate;
+use crate::sema::entities::{ClassTemplate, TArg};
 use crate::sema::scopes::ScopeId;
 use crate::sema::specialise::ClassSpecialisation;
 use crate::sema::table::{Tag, tag_of};
@@ -82,21 +81,15 @@ impl<'a> Records<'a> {
             scope,
             state: RecordState::Named,
             members: FxHashMap::default(),
-            access: FxHashMap::default(),
-            befriended: Vec::new(),
-            hides_data: false,
+            access: AccessRules::default(),
             bases: Vec::new(),
-            base_access: FxHashMap::default(),
             constructors: Vec::new(),
             inherited: Vec::new(),
             introduced: Vec::new(),
-            copies_by_code: [None; 2],
-            parts_deletion: [None; 6],
+            special: SpecialMembers::default(),
             conversions: Vec::new(),
             friends: Vec::new(),
             field_inits: Vec::new(),
-            defaulted: None,
-            default_init: None,
             lambda: None,
         });
         id
@@ -181,7 +174,7 @@ impl<'a> Records<'a> {
 
     pub(super) fn add_member(&mut self, id: RecordId, name: Name, member: Member<'a>, access: Access) {
         if access != Access::Public {
-            self.get_mut(id).access.insert(name, access);
+            self.get_mut(id).access.members.insert(name, access);
         }
         self.get_mut(id).members.entry(name).or_default().push(member);
     }

@@ -6,7 +6,7 @@
 
 use crate::ast::NodeId;
 use crate::hir::RecordId;
-use crate::sema::checker::FnDeclId;
+use crate::sema::entities::FnDeclId;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 

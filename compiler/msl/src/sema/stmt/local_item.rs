@@ -2,93 +2,101 @@
 
 use crate::ast::{self, ItemKind};
 use crate::hir::{QualTy, Stmt, Ty};
-use crate::sema::checker::{Checker, LocalDecl};
-use crate::sema::lookup::Found;
-use crate::sema::path;
-use crate::sema::table::{Tag, tag_of};
+use crate::sema::checker::Checker;
+use crate::sema::diagnostics::Diagnostics;
+use crate::sema::entities::{Found, LocalDecl};
+use crate::sema::scopes::Scopes;
+use crate::sema::table::{Layer, Tag, tag_of};
+use crate::sema::{bindings, enumeration, evaluate, path, record, resolve_type, variable};
 use anymetal_diagnostics::{Diagnostic, Span};
 
-impl<'a> Checker<'a> {
-    pub(super) fn local_item(&mut self, item: &'a ast::Item, out: &mut Vec<Stmt>) {
-        let span = item.span;
-        match &item.kind {
-            ItemKind::Alias(alias) => {
-                self.declare_block_tag(&alias.ty);
-                let ty = self.resolve_type(&alias.ty);
-                // A tag of the same name as the alias is the same type.
-                self.scopes.declare(alias.name, LocalDecl::Type(ty));
-            }
-            ItemKind::Record(record) => {
-                let ty = self.declare_block_record(record);
-                self.complete_type(ty, span);
-            }
-            ItemKind::Enum(enumeration) => self.declare_block_enum(enumeration),
-            ItemKind::StaticAssert(cond, message) => self.static_assert(cond, *message, span),
-            ItemKind::Variable(variable) => self.local_variable(variable, out),
-            ItemKind::Bindings(bindings) => self.local_bindings(bindings, out),
-            ItemKind::UsingNamespace(path) => self.block_using_namespace(path, span),
-            ItemKind::UsingDeclaration(using) => self.block_using(&using.path),
-            ItemKind::Function(_) => {
-                let message = "functions cannot be declared inside of functions";
-                let hint = "declare it outside of this function, or use a lambda";
-                self.report(Diagnostic::error("local-function", span, message).with_hint(hint));
-            }
-            _ => {}
+pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec<Stmt>) {
+    let span = item.span;
+    match &item.kind {
+        ItemKind::Alias(alias) => {
+            declare_block_tag(cx, &alias.ty);
+            let ty = resolve_type::resolve(cx, &alias.ty);
+            // A tag of the same name as the alias is the same type.
+            cx.scopes.declare(alias.name, LocalDecl::Type(ty));
+        }
+        ItemKind::Record(record) => {
+            let ty = declare_block_record(cx, record);
+            record::complete_type(cx, ty, span);
+        }
+        ItemKind::Enum(enumeration) => declare_block_enum(cx, enumeration),
+        ItemKind::StaticAssert(cond, message) => evaluate::static_assert(cx, cond, *message, span),
+        ItemKind::Variable(variable) => variable::check_local(cx, variable, out),
+        ItemKind::Bindings(bindings) => bindings::check(cx, bindings, out),
+        ItemKind::UsingNamespace(path) => {
+            block_using_namespace(cx.table, &mut cx.scopes, &mut cx.diagnostics, path, span)
+        }
+        ItemKind::UsingDeclaration(using) => block_using(cx, &using.path),
+        ItemKind::Function(_) => {
+            let message = "functions cannot be declared inside of functions";
+            let hint = "declare it outside of this function, or use a lambda";
+            cx.report(Diagnostic::error("local-function", span, message).with_hint(hint));
+        }
+        _ => {}
+    }
+}
+
+/// Declares the record or enumeration written inside a type, and its enumerators.
+pub(in crate::sema) fn declare_block_tag<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) {
+    match tag_of(ty) {
+        Some(Tag::Record(record)) if record.name.is_some() => {
+            declare_block_record(cx, record);
+        }
+        Some(Tag::Enum(enumeration)) => declare_block_enum(cx, enumeration),
+        _ => {}
+    }
+}
+
+fn declare_block_record<'a>(cx: &mut Checker<'a>, record: &'a ast::Record) -> Ty {
+    let ty = record::plain(&mut cx.types, &mut cx.records, record, cx.scopes.current());
+    if let Some(name) = record.name {
+        cx.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), record.span);
+    }
+    ty
+}
+
+fn declare_block_enum<'a>(cx: &mut Checker<'a>, enumeration: &'a ast::Enum) {
+    let scope = cx.scopes.current();
+    let ty = enumeration::type_of(cx, enumeration, scope);
+    if let Some(name) = enumeration.name {
+        cx.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), enumeration.span);
+    }
+    if enumeration.is_scoped {
+        return;
+    }
+    for (n, enumerator) in enumeration.enumerators.iter().flatten().enumerate() {
+        if let Found::Enumerator(ty, value) = enumeration::enumerator(cx, enumeration, scope, n as u32) {
+            cx.declare_local(enumerator.name, LocalDecl::Enumerator(ty, value), enumerator.span);
         }
     }
+}
 
-    /// Declares the record or enumeration written inside a type, and its enumerators.
-    pub(in crate::sema) fn declare_block_tag(&mut self, ty: &'a ast::Type) {
-        match tag_of(ty) {
-            Some(Tag::Record(record)) if record.name.is_some() => {
-                self.declare_block_record(record);
-            }
-            Some(Tag::Enum(enumeration)) => self.declare_block_enum(enumeration),
-            _ => {}
-        }
+/// Names of the namespace become visible in the block.
+fn block_using_namespace<'a>(
+    table: &'a Layer,
+    scopes: &mut Scopes<'a>,
+    diagnostics: &mut Diagnostics,
+    path: &'a ast::Path,
+    span: Span,
+) {
+    let from = scopes.enclosing_namespace(scopes.current());
+    match table.find_namespace(from, path) {
+        Some(ns) => scopes.add_directive(ns),
+        None => diagnostics.report(path::unknown_namespace(path, span)),
     }
+}
 
-    fn declare_block_record(&mut self, record: &'a ast::Record) -> Ty {
-        let ty = self.plain_record(record, self.scopes.current());
-        if let Some(name) = record.name {
-            self.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), record.span);
-        }
-        ty
-    }
-
-    fn declare_block_enum(&mut self, enumeration: &'a ast::Enum) {
-        let scope = self.scopes.current();
-        let ty = self.enum_ty(enumeration, scope);
-        if let Some(name) = enumeration.name {
-            self.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), enumeration.span);
-        }
-        if enumeration.is_scoped {
-            return;
-        }
-        for (n, enumerator) in enumeration.enumerators.iter().flatten().enumerate() {
-            if let Found::Enumerator(ty, value) = self.enumerator(enumeration, scope, n as u32) {
-                self.declare_local(enumerator.name, LocalDecl::Enumerator(ty, value), enumerator.span);
+fn block_using<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) {
+    match path::resolve(cx, path) {
+        Ok(target) => {
+            if let Some(last) = path.segments.last() {
+                cx.scopes.add_using(last.name, target.found);
             }
         }
-    }
-
-    /// Names of the namespace become visible in the block.
-    fn block_using_namespace(&mut self, path: &'a ast::Path, span: Span) {
-        let from = self.scopes.enclosing_namespace(self.scopes.current());
-        match self.table.find_namespace(from, path) {
-            Some(ns) => self.scopes.add_directive(ns),
-            None => self.report(path::unknown_namespace(path, span)),
-        }
-    }
-
-    fn block_using(&mut self, path: &'a ast::Path) {
-        match self.resolve_path(path) {
-            Ok(target) => {
-                if let Some(last) = path.segments.last() {
-                    self.scopes.add_using(last.name, target.found);
-                }
-            }
-            Err(miss) => self.report_miss(miss, "name"),
-        }
+        Err(miss) => path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "name"),
     }
 }

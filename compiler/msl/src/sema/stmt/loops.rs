@@ -6,108 +6,107 @@
 use crate::ast::{self, ForInit};
 use crate::hir::{Block, ConstValue, Expr, ExprKind, LoopHint, Stmt, StmtKind};
 use crate::sema::checker::Checker;
+use crate::sema::{evaluate, expr, stmt, variable};
 use anymetal_diagnostics::Span;
 
-impl<'a> Checker<'a> {
-    fn loop_condition(&mut self, cond: Option<&'a ast::Expr>) -> Option<Expr> {
-        let value = self.expr(cond?);
-        let cond = self.condition(value);
-        match cond.kind {
-            ExprKind::Const(ConstValue::Scalar(1)) => None,
-            _ => Some(cond),
+fn loop_condition<'a>(cx: &mut Checker<'a>, cond: Option<&'a ast::Expr>) -> Option<Expr> {
+    let value = expr::check(cx, cond?);
+    let cond = expr::condition(cx, value);
+    match cond.kind {
+        ExprKind::Const(ConstValue::Scalar(1)) => None,
+        _ => Some(cond),
+    }
+}
+
+pub(super) fn loop_body<'a>(cx: &mut Checker<'a>, body: &'a ast::Stmt) -> Block {
+    in_loop(cx, |cx| stmt::check_body(cx, body))
+}
+
+/// Runs `f` where `break` and `continue` belong to a loop.
+pub(super) fn in_loop<'a, R>(cx: &mut Checker<'a>, f: impl FnOnce(&mut Checker<'a>) -> R) -> R {
+    cx.function.loops += 1;
+    let switches = std::mem::take(&mut cx.function.switches);
+    let result = f(cx);
+    cx.function.switches = switches;
+    cx.function.loops -= 1;
+    result
+}
+
+pub(super) fn loop_hint<'a>(cx: &mut Checker<'a>, hint: Option<&'a ast::LoopHint>) -> Option<LoopHint> {
+    Some(match hint? {
+        ast::LoopHint::Full => LoopHint::Full,
+        ast::LoopHint::Enable => LoopHint::Enable,
+        ast::LoopHint::Disable => LoopHint::Disable,
+        ast::LoopHint::Count(expr) => {
+            // A count that is not constant (a function constant, say) is no more than "please".
+            let count = cx.quietly(|cx| {
+                let value = expr::check(cx, expr);
+                evaluate::constant_integer(cx, value)
+            });
+            match count.ok().flatten() {
+                Some(n @ 1..=65_536) => LoopHint::Count(n as u32),
+                _ => LoopHint::Enable,
+            }
         }
-    }
+    })
+}
 
-    pub(super) fn loop_body(&mut self, body: &'a ast::Stmt) -> Block {
-        self.in_loop(|s| s.body(body))
-    }
+pub(super) fn check_while<'a>(
+    cx: &mut Checker<'a>,
+    cond: &'a ast::Expr,
+    body: &'a ast::Stmt,
+    hint: Option<&'a ast::LoopHint>,
+    span: Span,
+    out: &mut Vec<Stmt>,
+) {
+    let cond = loop_condition(cx, Some(cond));
+    let hint = loop_hint(cx, hint);
+    let body = loop_body(cx, body);
+    stmt::push(out, StmtKind::Loop { cond, post_test: false, step: None, body, hint }, span);
+}
 
-    /// Runs `f` where `break` and `continue` belong to a loop.
-    pub(super) fn in_loop<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        self.function.loops += 1;
-        let switches = std::mem::take(&mut self.function.switches);
-        let result = f(self);
-        self.function.switches = switches;
-        self.function.loops -= 1;
-        result
-    }
+pub(super) fn check_do<'a>(
+    cx: &mut Checker<'a>,
+    body: &'a ast::Stmt,
+    cond: &'a ast::Expr,
+    hint: Option<&'a ast::LoopHint>,
+    span: Span,
+    out: &mut Vec<Stmt>,
+) {
+    let hint = loop_hint(cx, hint);
+    let body = loop_body(cx, body);
+    let cond = loop_condition(cx, Some(cond));
+    stmt::push(out, StmtKind::Loop { cond, post_test: true, step: None, body, hint }, span);
+}
 
-    pub(super) fn loop_hint(&mut self, hint: Option<&'a ast::LoopHint>) -> Option<LoopHint> {
-        Some(match hint? {
-            ast::LoopHint::Full => LoopHint::Full,
-            ast::LoopHint::Enable => LoopHint::Enable,
-            ast::LoopHint::Disable => LoopHint::Disable,
-            ast::LoopHint::Count(expr) => {
-                // A count that is not constant (a function constant, say) is no more than "please".
-                let count = self.quietly(|s| {
-                    let value = s.expr(expr);
-                    s.constant_integer(value)
-                });
-                match count.ok().flatten() {
-                    Some(n @ 1..=65_536) => LoopHint::Count(n as u32),
-                    _ => LoopHint::Enable,
-                }
+#[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
+pub(super) fn check_for<'a>(
+    cx: &mut Checker<'a>,
+    init: &'a ForInit,
+    cond: Option<&'a ast::Expr>,
+    step: Option<&'a ast::Expr>,
+    body: &'a ast::Stmt,
+    hint: Option<&'a ast::LoopHint>,
+    span: Span,
+    out: &mut Vec<Stmt>,
+) {
+    let mut stmts = Vec::new();
+    cx.in_block(|cx| {
+        match init {
+            ForInit::Empty => {}
+            ForInit::Declaration(variables) => {
+                variables.iter().for_each(|variable| variable::check_local(cx, variable, &mut stmts));
             }
-        })
-    }
-
-    pub(super) fn while_stmt(
-        &mut self,
-        cond: &'a ast::Expr,
-        body: &'a ast::Stmt,
-        hint: Option<&'a ast::LoopHint>,
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
-        let cond = self.loop_condition(Some(cond));
-        let hint = self.loop_hint(hint);
-        let body = self.loop_body(body);
-        Self::push(out, StmtKind::Loop { cond, post_test: false, step: None, body, hint }, span);
-    }
-
-    pub(super) fn do_stmt(
-        &mut self,
-        body: &'a ast::Stmt,
-        cond: &'a ast::Expr,
-        hint: Option<&'a ast::LoopHint>,
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
-        let hint = self.loop_hint(hint);
-        let body = self.loop_body(body);
-        let cond = self.loop_condition(Some(cond));
-        Self::push(out, StmtKind::Loop { cond, post_test: true, step: None, body, hint }, span);
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
-    pub(super) fn for_stmt(
-        &mut self,
-        init: &'a ForInit,
-        cond: Option<&'a ast::Expr>,
-        step: Option<&'a ast::Expr>,
-        body: &'a ast::Stmt,
-        hint: Option<&'a ast::LoopHint>,
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
-        let mut stmts = Vec::new();
-        self.in_block(|s| {
-            match init {
-                ForInit::Empty => {}
-                ForInit::Declaration(variables) => {
-                    variables.iter().for_each(|variable| s.local_variable(variable, &mut stmts));
-                }
-                ForInit::Expr(expr) => {
-                    let value = s.expr(expr);
-                    Self::push(&mut stmts, StmtKind::Expr(value), span);
-                }
+            ForInit::Expr(expr) => {
+                let value = expr::check(cx, expr);
+                stmt::push(&mut stmts, StmtKind::Expr(value), span);
             }
-            let hint = s.loop_hint(hint);
-            let cond = s.loop_condition(cond);
-            let step = step.map(|step| s.expr(step));
-            let body = s.loop_body(body);
-            Self::push(&mut stmts, StmtKind::Loop { cond, post_test: false, step, body, hint }, span);
-        });
-        Self::push(out, StmtKind::Block(Block { stmts }), span);
-    }
+        }
+        let hint = loop_hint(cx, hint);
+        let cond = loop_condition(cx, cond);
+        let step = step.map(|step| expr::check(cx, step));
+        let body = loop_body(cx, body);
+        stmt::push(&mut stmts, StmtKind::Loop { cond, post_test: false, step, body, hint }, span);
+    });
+    stmt::push(out, StmtKind::Block(Block { stmts }), span);
 }

@@ -1,8 +1,8 @@
 //! The objects of a check, without a checker.
 
 use crate::hir::{FuncId, QualTy, RecordId, Ty};
-use crate::sema::checker::{LocalDecl, TArg};
 use crate::sema::diagnostics::{Deferred, Diagnostics};
+use crate::sema::entities::{LocalDecl, TArg};
 use crate::sema::limits::Limits;
 use crate::sema::scopes::{Hit, ScopeKind, Scopes};
 use crate::sema::table::Layer;
