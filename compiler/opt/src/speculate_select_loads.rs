@@ -3,6 +3,10 @@
 //! `MD most = a.m > b.m ? a : b;` reads through a pointer that is one of two. That pointer keeps both
 //! variables in memory; loaded separately they are promoted by [`super::mem2reg`]. Requires that the load is
 //! in bounds of both locals.
+//!
+//! A copy from such a pointer becomes a branch with a copy in each arm, which [`super::sroa`](fn@super::sroa)
+//! splits. Without it, a chain of such copies takes one round of the simplification per copy: the members of a
+//! local are known only when the copies from it are split.
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use anymetal_analysis::{LocalPointers, local_pointers};
@@ -39,21 +43,30 @@ impl BlockRewriter for Speculator<'_> {
     }
 
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
-        if let Op::Load { ptr, align, volatile: false } = self.function.inst(inst).op
-            && let Some(select) = self.select(inst, ptr)
-        {
-            self.split_load(inst, select, align, out);
+        match self.function.inst(inst).op {
+            Op::Load { ptr, align, volatile: false } => {
+                let size = u64::from(self.function.ty(self.function.result(inst)).size());
+                if let Some(select) = self.select(ptr, size) {
+                    self.split_load(inst, select, align, out);
+                }
+            }
+            Op::MemCopy { src, size, .. } => {
+                if let Some(select) = self.select(src, size) {
+                    self.split_copy(inst, select);
+                    self.changed = true;
+                }
+            }
+            _ => {}
         }
         out.push(inst);
     }
 }
 
 impl Speculator<'_> {
-    /// The select that defines a load's pointer, if the load is in bounds of the locals on both sides.
-    fn select(&self, inst: Inst, ptr: Value) -> Option<SelectPtr> {
-        let result = self.function.result(inst);
+    /// The select that defines a pointer, if `size` bytes are in bounds of the locals on both sides.
+    fn select(&self, ptr: Value, size: u64) -> Option<SelectPtr> {
         let select = self.select_of(ptr)?;
-        let size = i64::from(self.function.ty(result).size());
+        let size = i64::try_from(size).ok()?;
         self.is_in_bounds(select, size, MAX_DEPTH).then_some(select)
     }
 
@@ -96,15 +109,43 @@ impl Speculator<'_> {
 
     fn split_load(&mut self, inst: Inst, select: SelectPtr, align: u32, out: &mut Vec<Inst>) {
         let ty = self.function.ty(self.function.result(inst));
-        let [a, b] = select.arms.map(|place| {
-            let pointer_type = self.function.ty(place);
-            assert!(pointer_type.is_ptr(), "a load through a select of {pointer_type}");
-            let add = Op::PtrAdd { base: place, index: None, scale: 1, offset: select.offset };
-            let ptr = if select.offset == 0 { place } else { self.value(inst, add, pointer_type, out) };
+        let [a, b] = select.arms.map(|arm| {
+            let ptr = self.place_in(inst, arm, select.offset, out);
             self.value(inst, Op::Load { ptr, align, volatile: false }, ty, out)
         });
         self.function.replace_op(inst, Op::Select(select.cond, a, b));
         self.changed = true;
+    }
+
+    /// Turns a copy into a branch. The nesting of selects is bounded: all arms were found to be locals.
+    fn split_copy(&mut self, inst: Inst, select: SelectPtr) {
+        let (fp, loc) = (self.function.inst(inst).fp, self.function.inst(inst).loc);
+        let [then, otherwise] = select.arms.map(|arm| {
+            let mut insts = Vec::new();
+            let place = self.place_in(inst, arm, select.offset, &mut insts);
+            let mut copy = self.function.inst(inst).op.clone();
+            let Op::MemCopy { src, .. } = &mut copy else { unreachable!("{copy:?} is not a copy") };
+            *src = place;
+            let copy = self.function.add_inst(copy, None, fp, loc);
+            if let Some(inner) = self.select_of(place) {
+                self.split_copy(copy, inner);
+            }
+            insts.push(copy);
+            let block = self.function.add_block();
+            self.function.blocks[block.index()].insts = insts;
+            block
+        });
+        self.function.replace_op(inst, Op::branch(select.cond, then, otherwise));
+    }
+
+    /// The pointer of an arm, moved by the offset of the access.
+    fn place_in(&mut self, inst: Inst, arm: Value, offset: i64, out: &mut Vec<Inst>) -> Value {
+        let ty = self.function.ty(arm);
+        assert!(ty.is_ptr(), "an access through a select of {ty}");
+        if offset == 0 {
+            return arm;
+        }
+        self.value(inst, Op::PtrAdd { base: arm, index: None, scale: 1, offset }, ty, out)
     }
 
     fn value(&mut self, inst: Inst, op: Op, ty: Type, out: &mut Vec<Inst>) -> Value {

@@ -15,8 +15,13 @@ use crate::cpu::storage::{PromotedType, Root};
 use crate::polls::LoopPolls;
 use crate::tagged::saturated_forward;
 
-/// Copies larger than this many pieces are loops.
+/// Pieces up to which a copy or clear is written out; more are a loop.
 const MAX_PIECES: i64 = 64;
+/// The same where lanes have different addresses in shared memory: each piece is a gather or scatter with
+/// checks, tens of kilobytes of text.
+const MAX_VARYING_PIECES: i64 = 8;
+/// The same for the path of a whole move that is taken when a lane is out of bounds.
+const MAX_FALLBACK_PIECES: i64 = 1;
 
 /// One end of a copy between memories that lanes share.
 struct End {
@@ -144,19 +149,22 @@ impl Emitter<'_, '_> {
     fn copy_memory(&mut self, inst: Inst, dst: Value, src: Value, size: i64, pieces: Pieces) {
         let (pieces, item) = self.pieces_in(pieces, &[dst, src]);
         let whole = Whole { places: [src, dst], size, access: pieces.size };
-        self.move_whole(inst, &whole, |this| {
-            this.each_piece(size, pieces, &[dst, src], |this, at| {
+        let max_pieces = self.max_pieces(&[dst, src]);
+        self.move_whole(inst, &whole, |this, may_be_likely| {
+            let max_pieces = if may_be_likely { max_pieces } else { MAX_FALLBACK_PIECES };
+            this.each_piece(size, pieces, max_pieces, &[dst, src], |this, at| {
                 let lanes = this.load_piece(inst, src, at, item);
                 this.store_piece(inst, dst, at, item, &lanes);
             });
         });
     }
 
-    /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`. Where
-    /// the lanes' pattern holds under a condition only, both kinds of code are there.
-    fn move_whole(&mut self, inst: Inst, whole: &Whole, in_pieces: impl FnOnce(&mut Self)) {
+    /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`, which
+    /// receives whether it is the only code. Where the lanes' pattern holds under a condition only, both
+    /// kinds of code are there.
+    fn move_whole(&mut self, inst: Inst, whole: &Whole, in_pieces: impl FnOnce(&mut Self, bool)) {
         if !whole.places.iter().all(|&place| self.may_move_whole(place, whole.size)) {
-            return in_pieces(self);
+            return in_pieces(self, true);
         }
         let join = self.t.block();
         let mut is_certain = false;
@@ -164,10 +172,20 @@ impl Emitter<'_, '_> {
             is_certain = self.move_if_in_bounds(inst, whole, true, join);
         }
         if !is_certain && !self.move_if_in_bounds(inst, whole, false, join) {
-            in_pieces(self);
+            in_pieces(self, false);
             self.t.branch(join);
         }
         self.t.label(join);
+    }
+
+    /// Whether lanes access different addresses of memory that they share.
+    fn is_varying_shared(&self, pointer: Value) -> bool {
+        ptr_space(self.facts.function, pointer) != Space::Thread && !self.shape(pointer, 0).is_uniform()
+    }
+
+    fn max_pieces(&self, pointers: &[Value]) -> i64 {
+        let is_varying = pointers.iter().any(|&pointer| self.is_varying_shared(pointer));
+        if is_varying { MAX_VARYING_PIECES } else { MAX_PIECES }
     }
 
     fn is_assumed(&self, pointer: Value) -> bool {
@@ -202,9 +220,8 @@ impl Emitter<'_, '_> {
     fn may_move_whole(&self, pointer: Value, size: i64) -> bool {
         self.mask == Mask::All
             && matches!(size, 8 | 16 | 32 | 64)
-            && ptr_space(self.facts.function, pointer) != Space::Thread
             && self.facts.storage.pointer(pointer).root != Root::Many
-            && !self.shape(pointer, 0).is_uniform()
+            && self.is_varying_shared(pointer)
     }
 
     fn end_in_bounds(&mut self, end: &mut End, size: i64, may_assume: bool) -> Opd {
@@ -258,11 +275,12 @@ impl Emitter<'_, '_> {
         &mut self,
         size: i64,
         pieces: Pieces,
+        max_pieces: i64,
         pointers: &[Value],
         mut piece: impl FnMut(&mut Self, i64),
     ) {
         let step = i64::from(pieces.stride);
-        if size / step <= MAX_PIECES {
+        if size / step <= max_pieces {
             (0..size / step).for_each(|n| piece(self, n * step));
             return;
         }
@@ -283,7 +301,10 @@ impl Emitter<'_, '_> {
         }
         let (pieces, item) = self.pieces_in(pieces, &[dst]);
         let zeros = vec![Lane::known(Affine::known([0; 32])); item.count];
-        self.each_piece(size, pieces, &[dst], |this, at| this.store_piece(inst, dst, at, item, &zeros));
+        let max_pieces = self.max_pieces(&[dst]);
+        self.each_piece(size, pieces, max_pieces, &[dst], |this, at| {
+            this.store_piece(inst, dst, at, item, &zeros)
+        });
     }
 
     fn zero_for_promoted(&self, var: usize) -> Lane {
