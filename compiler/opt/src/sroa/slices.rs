@@ -240,9 +240,11 @@ impl Collector<'_> {
             let slices = &mut self.accesses[to.0.index()];
             let covered = slices.iter().any(|c| c.start == moved.start && c.ty.size() == moved.ty.size());
             if !covered {
+                let before = slices.clone();
                 slices.push(moved);
                 merge(slices);
-                changed = true;
+                // It may have become part of a vector that was there.
+                changed |= *slices != before;
             }
         }
         changed
