@@ -13,6 +13,9 @@ use super::words::call_parens;
 /// Aliases of aliases are followed as far.
 const MAX_ALIASES: usize = 8;
 
+/// Pointers in more parentheses count as unknown.
+const MAX_DEPTH: usize = 40;
+
 /// What begins the names of CUDA's atomics.
 const PREFIX: &str = "atomic";
 
@@ -24,8 +27,8 @@ impl Translator<'_, '_> {
             return;
         };
         let Some(&(first, last)) = self.text.parts(open, close).first() else { return };
-        let Some(is_unsigned) = self.refers_to_wide(first, last) else { return };
-        let is_statement = matches!(self.text.at(token - 1), ";" | "{" | "}" | ")" | "else")
+        let Some(is_unsigned) = self.refers_to_wide(first, last, 0) else { return };
+        let is_statement = matches!(self.text.at(token.wrapping_sub(1)), ";" | "{" | "}" | ")" | "else")
             && self.text.at(close + 1) == ";";
         let is_there = is_unsigned && matches!(word, "atomicMin" | "atomicMax");
         if is_there && is_statement {
@@ -39,19 +42,20 @@ impl Translator<'_, '_> {
     }
 
     /// If a pointer refers to a 64-bit integer, as far as the source declares it: whether that is unsigned.
-    fn refers_to_wide(&self, first: usize, last: usize) -> Option<bool> {
+    fn refers_to_wide(&self, first: usize, last: usize, depth: usize) -> Option<bool> {
         let reader = Reader { text: &self.text, names: &NoNames };
         match (self.text.at(first), reader.cast(first)) {
             ("(", Some((close, _))) => self.wide(first + 1, close - 1, 0),
+            _ if depth > MAX_DEPTH => None,
             ("(", None) => {
                 let inner = self.text.closing(first).filter(|&close| close <= last);
-                inner.and_then(|close| self.refers_to_wide(first + 1, close - 1))
+                inner.and_then(|close| self.refers_to_wide(first + 1, close - 1, depth + 1))
             }
             ("reinterpret_cast" | "static_cast" | "const_cast", _) => {
                 let close = self.text.angle_closing(first + 1)?;
                 self.wide(first + 2, close - 1, 0)
             }
-            ("&" | "*", _) => self.refers_to_wide(first + 1, last),
+            ("&" | "*", _) => self.refers_to_wide(first + 1, last, depth + 1),
             _ => self.named(first, last).and_then(|(first, last)| self.wide(first, last, 0)),
         }
     }

@@ -10,6 +10,15 @@ use super::items::Items;
 use super::launches::Found;
 use crate::token::Text;
 
+/// The most tokens before an argument in its list, brackets counted once.
+const MAX_ARGUMENTS: usize = 1024;
+
+/// The most uses of a variable or a parameter that are followed.
+const MAX_USES: usize = 64;
+
+/// The most lambdas that are reported.
+const MAX_LAMBDAS: usize = 64;
+
 /// A lambda that a launch passes.
 pub(super) struct Lambda {
     /// The bracket of its captures.
@@ -34,7 +43,7 @@ pub(super) fn arguments(text: &Text<'_>, items: &Items, launches: &[Found]) -> V
         };
         Some(Lambda { open, variable, kernel: kernel? })
     };
-    (1..text.len()).filter_map(found).collect()
+    (1..text.len()).filter_map(found).take(MAX_LAMBDAS).collect()
 }
 
 struct Flow<'a, 's> {
@@ -76,7 +85,7 @@ impl Flow<'_, '_> {
             return None;
         }
         let word = self.text.at(name);
-        let mut uses = within.filter(|&token| self.text.at(token) == word);
+        let mut uses = within.filter(|&token| self.text.at(token) == word).take(MAX_USES);
         uses.find_map(|token| self.reached((token, token), seen))
     }
 
@@ -105,7 +114,7 @@ impl Flow<'_, '_> {
 
     fn parenthesis_around(&self, token: usize) -> Option<usize> {
         let mut token = token.checked_sub(1)?;
-        loop {
+        for _ in 0..MAX_ARGUMENTS {
             match self.text.at(token) {
                 "(" => return (token > 0).then_some(token),
                 ";" | "{" | "[" => return None,
@@ -114,5 +123,6 @@ impl Flow<'_, '_> {
             }
             token = token.checked_sub(1)?;
         }
+        None
     }
 }
