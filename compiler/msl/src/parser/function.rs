@@ -88,6 +88,13 @@ impl Parser<'_> {
         }
         self.method_qualifiers(&mut method, &mut noexcept, &mut attributes);
         let mem_inits = if self.eat(Punct::Colon) { self.mem_inits() } else { Vec::new() };
+        let is_destructor =
+            declarator.name.as_ref().is_some_and(|name| matches!(name.name, FunctionName::Destructor));
+        if is_destructor && self.is(Punct::LBrace) && !self.next_is(1, Punct::RBrace) {
+            let message =
+                "a destructor with statements is not supported: call a method at the end of the block";
+            self.error("unsupported-feature", declarator.span, message);
+        }
         let body = self.function_body();
         let is_kernel = specs.function.is_kernel || attributes.has("kernel");
         let (name, scope, specialisation) = match declarator.name {
