@@ -26,6 +26,11 @@ impl Translator<'_, '_> {
         let Some((open, close)) = call_parens(&self.text, token).filter(|_| word.starts_with(PREFIX)) else {
             return;
         };
+        // Overloads for `double` are not translated: those of `float` take their place.
+        let function = self.function_around(token).map(|number| &self.items.functions[number]);
+        if function.is_some_and(|function| super::is_for_doubles(&self.text, function)) {
+            return;
+        }
         let Some(&(first, last)) = self.text.parts(open, close).first() else { return };
         let Some(is_unsigned) = self.refers_to_wide(first, last, 0) else { return };
         let is_statement = matches!(self.text.at(token.wrapping_sub(1)), ";" | "{" | "}" | ")" | "else")
@@ -73,10 +78,13 @@ impl Translator<'_, '_> {
         if is_member { self.member(name) } else { self.variable_type(name) }
     }
 
+    fn function_around(&self, token: usize) -> Option<usize> {
+        let is_inside = |function: &super::items::Function| function.first <= token && token <= function.last;
+        self.items.functions.iter().rposition(is_inside)
+    }
+
     fn variable_type(&self, name: usize) -> Option<(usize, usize)> {
-        let is_inside = |function: &super::items::Function| function.first <= name && name <= function.last;
-        let function = self.items.functions.iter().rposition(is_inside)?;
-        let body = self.bodies[function].as_ref()?;
+        let body = self.bodies[self.function_around(name)?].as_ref()?;
         if let Some(local) = body.find(&self.text, name) {
             return Some(body.declarator(local).ty);
         }
