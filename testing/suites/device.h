@@ -57,6 +57,8 @@ public:
             tell("memory", anymetal_last_error());
             return false;
         }
+        // Kernels may find its address in structures.
+        anymetal_queue_add_resident(queue, buffer);
         std::lock_guard<std::mutex> guard(lock);
         allocations[(uintptr_t)memory] = {bytes, buffer};
         return true;

@@ -123,6 +123,12 @@ anymetal_status anymetal_buffer_make(const anymetal_device *device, size_t bytes
 anymetal_status anymetal_buffer_borrow(const anymetal_device *device, void *memory, size_t bytes,
                                        anymetal_buffer **buffer);
 size_t anymetal_buffer_length(const anymetal_buffer *buffer);
+/*
+ * Its address in kernels: the value of a pointer to its first byte in memory that kernels read. Constant while the
+ * buffer lives. A kernel may follow the address if the launch has the buffer as an argument or its queue has it
+ * resident; otherwise the access is out of bounds.
+ */
+anymetal_status anymetal_buffer_address(const anymetal_buffer *buffer, uint64_t *address);
 /* Copy bytes out and in, once submitted work is done with the buffer. A range beyond the buffer is refused. */
 anymetal_status anymetal_buffer_read(const anymetal_buffer *buffer, size_t offset, void *bytes, size_t count);
 anymetal_status anymetal_buffer_write(const anymetal_buffer *buffer, size_t offset, const void *bytes, size_t count);
@@ -140,6 +146,13 @@ anymetal_status anymetal_function_table_set(const anymetal_function_table *table
 void anymetal_function_table_release(anymetal_function_table *table);
 
 anymetal_status anymetal_queue_make(const anymetal_device *device, anymetal_queue **queue);
+/*
+ * Make a buffer resident: kernels that are launched on the queue from now on may read and write it by its address.
+ * It remains so until it is removed or released. Adding it again, or removing a buffer that is not resident, has no
+ * effect. Each launch then counts as work with all resident buffers.
+ */
+anymetal_status anymetal_queue_add_resident(const anymetal_queue *queue, const anymetal_buffer *buffer);
+anymetal_status anymetal_queue_remove_resident(const anymetal_queue *queue, const anymetal_buffer *buffer);
 void anymetal_queue_release(anymetal_queue *queue);
 
 typedef enum anymetal_argument_kind {

@@ -88,6 +88,25 @@ pub(crate) extern "C" fn anymetal_buffer_length(buffer: Handle<BufferHandle>) ->
     buffer.if_live().map_or(0, |buffer| buffer.buffer.len())
 }
 
+/// `anymetal_buffer_address`.
+///
+/// # Safety
+///
+/// `address` is NULL or a place for the result.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn anymetal_buffer_address(
+    buffer: Handle<BufferHandle>,
+    address: Place<u64>,
+) -> Status {
+    run(|| {
+        let buffer = buffer.object("buffer")?;
+        // SAFETY: the caller's promise.
+        let place = unsafe { address.required() }?;
+        place.write(buffer.buffer.gpu_address()?);
+        Ok(())
+    })
+}
+
 /// `anymetal_buffer_read`.
 ///
 /// # Safety

@@ -1,9 +1,12 @@
 //! Devices and queues.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_char};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use anymetal::{Device, Queue};
+use anymetal::{Buffer, Device, Queue};
 
+use crate::buffer::BufferHandle;
 use crate::given::{Place, Text};
 use crate::handles::{Handle, handled};
 use crate::status::{Status, run};
@@ -21,9 +24,37 @@ handled!(DeviceHandle, 1);
 #[derive(Debug)]
 pub(crate) struct QueueHandle {
     pub(crate) queue: Queue,
+    /// Buffers that kernels of the queue reach by address, by the addresses of their objects. A weak
+    /// reference, so that a released buffer is no longer reachable; it also keeps the object's address
+    /// from being reused.
+    resident: Mutex<BTreeMap<usize, Weak<BufferHandle>>>,
 }
 
 handled!(QueueHandle, 2);
+
+impl QueueHandle {
+    fn add_resident(&self, buffer: &Arc<BufferHandle>) {
+        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        resident.insert(Arc::as_ptr(buffer).addr(), Arc::downgrade(buffer));
+    }
+
+    fn remove_resident(&self, buffer: &Arc<BufferHandle>) {
+        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        resident.remove(&Arc::as_ptr(buffer).addr());
+    }
+
+    /// The buffers that kernels launched now reach by address.
+    pub(crate) fn resident(&self) -> Vec<Buffer<u8>> {
+        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = Vec::with_capacity(resident.len());
+        resident.retain(|_, buffer| {
+            let buffer = buffer.upgrade();
+            live.extend(buffer.as_ref().map(|buffer| buffer.buffer.clone()));
+            buffer.is_some()
+        });
+        live
+    }
+}
 
 /// `anymetal_device_open`.
 ///
@@ -73,7 +104,31 @@ pub(crate) unsafe extern "C" fn anymetal_queue_make(
         let device = device.object("device")?;
         // SAFETY: the caller's promise.
         let place = unsafe { queue.required() }?;
-        place.write(Handle::of(QueueHandle { queue: device.device.queue()? })?);
+        place.write(Handle::of(QueueHandle { queue: device.device.queue()?, resident: Mutex::default() })?);
+        Ok(())
+    })
+}
+
+/// `anymetal_queue_add_resident`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn anymetal_queue_add_resident(
+    queue: Handle<QueueHandle>,
+    buffer: Handle<BufferHandle>,
+) -> Status {
+    run(|| {
+        queue.object("queue")?.add_resident(&buffer.object("buffer")?);
+        Ok(())
+    })
+}
+
+/// `anymetal_queue_remove_resident`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn anymetal_queue_remove_resident(
+    queue: Handle<QueueHandle>,
+    buffer: Handle<BufferHandle>,
+) -> Status {
+    run(|| {
+        queue.object("queue")?.remove_resident(&buffer.object("buffer")?);
         Ok(())
     })
 }

@@ -4,10 +4,10 @@ use std::ffi::c_int;
 
 use anymetal::argument::BoundResource;
 use anymetal::argument::{ArgumentTarget, Scalar, Unbound};
-use anymetal::command::Deadline;
+use anymetal::command::{Deadline, ResourceUsage};
 use anymetal::error::DeviceError;
 use anymetal::functions::VisibleFunctionTable;
-use anymetal::{BufferView, Submission};
+use anymetal::{Buffer, BufferView, Submission};
 
 use crate::buffer::BufferHandle;
 use crate::device::QueueHandle;
@@ -126,6 +126,7 @@ impl LaunchCall {
         let max_bytes = queue.queue.device().capabilities().max_inline_bytes;
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let mut launch = queue.queue.launch(&kernel.pipeline).threads(grid.threads).deadline(deadline);
+        launch = launch.use_resources(queue.resident().iter().map(Buffer::region), ResourceUsage::ReadWrite);
         for argument in arguments {
             // SAFETY: the caller's promise.
             launch = match unsafe { argument.given(max_bytes) }? {

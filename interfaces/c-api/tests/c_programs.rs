@@ -20,6 +20,13 @@ fn functions_are_linked_and_put_into_tables() {
     assert!(ended.status.success(), "{out}\n{err}");
 }
 
+#[test]
+fn resident_buffers_are_reached_by_address() {
+    let ended = run(&root().join("tests/resident.c"), &["-std=c11", "-pedantic"]);
+    let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "{out}\n{err}");
+}
+
 /// Builds with debug assertions have compiler bugs on request.
 #[cfg(debug_assertions)]
 #[test]

@@ -119,7 +119,7 @@ fn handle_of(kind: &str) -> Option<(&'static str, &'static str)> {
 }
 
 fn is_place(kind: &str) -> bool {
-    let is_result = |kind: &str| matches!(kind, "double *" | "anymetal_argument_info *");
+    let is_result = |kind: &str| matches!(kind, "double *" | "uint64_t *" | "anymetal_argument_info *");
     !kind.starts_with("const ") && (kind.ends_with("**") || is_result(kind))
 }
 

@@ -90,6 +90,12 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
     }
     method_qualifiers(p, &mut method, &mut noexcept, &mut attributes);
     let mem_inits = if p.eat(Punct::Colon) { mem_inits(p) } else { Vec::new() };
+    let is_destructor =
+        declarator.name.as_ref().is_some_and(|name| matches!(name.name, FunctionName::Destructor));
+    if is_destructor && p.is(Punct::LBrace) && !p.next_is(1, Punct::RBrace) {
+        let message = "a destructor with statements is not supported: call a method at the end of the block";
+        p.error("unsupported-feature", declarator.span, message);
+    }
     let body = body(p);
     let is_kernel = specs.function.is_kernel || attributes.has("kernel");
     let (name, scope, specialisation) = match declarator.name {

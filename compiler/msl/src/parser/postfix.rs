@@ -53,8 +53,10 @@ fn member_path(p: &mut Parser<'_>) -> Option<crate::ast::Path> {
     } else if template_kw {
         Some(qualified_name::template_args(p)?)
     } else {
-        // A member's kind is unknown here; a template call is the only reading with `(` after it.
-        p.attempt(|p| qualified_name::template_args(p).filter(|_| p.is(Punct::LParen)))
+        // A member's kind is unknown here; with `(` or `::` after it, it is a template that is called or a
+        // class.
+        let is_template = |p: &Parser<'_>| p.is(Punct::LParen) || p.is(Punct::ColonColon);
+        p.attempt(|p| qualified_name::template_args(p).filter(|_| is_template(p)))
     };
     let segment = crate::ast::PathSegment { name, operator: None, args, span: p.since(span) };
     if p.is(Punct::ColonColon) {

@@ -5,6 +5,7 @@
 //! spaces by [`inference`], positions and variables outside of functions become parameters ([`needs`]).
 
 mod amount;
+mod atomics;
 mod body;
 mod context;
 mod cub;
@@ -17,6 +18,7 @@ mod inference;
 mod items;
 mod kept;
 mod kernel;
+mod lambdas;
 mod launches;
 mod needs;
 mod note;
@@ -223,6 +225,17 @@ pub fn cuda_to_msl(
         registers,
         fetches,
     };
+    for lambda in lambdas::arguments(&translator.text, &items, &found) {
+        let text = &translator.text;
+        let name =
+            lambda.variable.map_or("a lambda".to_owned(), |name| format!("the lambda `{}`", text.at(name)));
+        let message = format!("{name} is an argument of the kernel `{}`", text.at(lambda.kernel));
+        translator.refuse(
+            lambda.open,
+            message,
+            "pass a structure with an `operator()` whose members are what the lambda captures",
+        );
+    }
     for (first, last, component) in grid.all() {
         translator.text.replace(first, format!("{}.{component}", grid::NAME));
         translator.text.remove_all(first + 1..=last);

@@ -159,7 +159,7 @@ inline float atomicAdd(volatile $S float* p, float v) {
 inline $T atomicSub(volatile $S $T* p, $T v) {
     return atomic_fetch_sub_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
 }
-//@ atomicMin: for S in device threadgroup
+//@ atomicMin: with wide_atomicMin, for S in device threadgroup
 inline int atomicMin(volatile $S int* p, int v) {
     return atomic_fetch_min_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
 }
@@ -175,7 +175,7 @@ template <typename T> inline enable_if_t<is_same<T, float>::value, T> atomicMin(
     }
     return as_type<float>(old);
 }
-//@ atomicMax: for S in device threadgroup
+//@ atomicMax: with wide_atomicMax, for S in device threadgroup
 inline int atomicMax(volatile $S int* p, int v) {
     return atomic_fetch_max_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
 }
@@ -190,6 +190,14 @@ template <typename T> inline enable_if_t<is_same<T, float>::value, T> atomicMax(
                                                   memory_order_relaxed, memory_order_relaxed)) {
     }
     return as_type<float>(old);
+}
+//@ wide_atomicMin
+inline void atomicMin(volatile device ulong* p, ulong v) {
+    atomic_min_explicit((volatile device atomic_ulong*)p, v, memory_order_relaxed);
+}
+//@ wide_atomicMax
+inline void atomicMax(volatile device ulong* p, ulong v) {
+    atomic_max_explicit((volatile device atomic_ulong*)p, v, memory_order_relaxed);
 }
 //@ atomicAnd: for S in device threadgroup, for T in int uint
 inline $T atomicAnd(volatile $S $T* p, $T v) {

@@ -69,6 +69,7 @@ impl Translator<'_, '_> {
         match word {
             _ if self.registers.contains_key(&token) => return self.register(token),
             _ if self.fetches.contains(&token) => drop(self.helpers.insert(word.to_owned())),
+            _ if self.is_of_library(token) => self.refuse_library(token),
             "__launch_bounds__" | "__attribute__" | "__cluster_dims__" => return self.attribute(token),
             "__align__" => self.text.replace(token, "alignas"),
             "long" if self.text.at(token + 1) == "long" => {
@@ -176,6 +177,27 @@ impl Translator<'_, '_> {
         }
     }
 
+    /// Whether a name of one of CUDA's libraries of templates begins here, whose text is not there.
+    fn is_of_library(&self, token: usize) -> bool {
+        let name = self.text.at(token);
+        let is_qualified = self.text.at(token + 1) == ":" && self.text.at(token + 2) == ":";
+        is_qualified && words::library(name).is_some() && {
+            let is_it = |token: usize| self.text.at(token) == "namespace" && self.text.at(token + 1) == name;
+            let mut opened = self.items.items.iter().filter(|item| item.kind == Kind::Open);
+            !opened.any(|item| (item.first..item.last).any(is_it))
+        }
+    }
+
+    fn refuse_library(&mut self, token: usize) {
+        let Some(hint) = words::library(self.text.at(token)) else { return };
+        let mut last = token;
+        while self.text.at(last + 1) == ":" && self.text.at(last + 2) == ":" && self.text.is_word(last + 3) {
+            last += 3;
+        }
+        let name = self.text.between(token, last).to_owned();
+        self.refuse(token, format!("`{name}` is of a library that is not translated"), hint);
+    }
+
     fn called(&mut self, token: usize) {
         let word = self.text.at(token);
         // Atomics of the whole system or of a block are those of the device.
@@ -185,6 +207,7 @@ impl Translator<'_, '_> {
         {
             self.text.replace(token, atomic);
             self.helpers.insert(atomic.to_owned());
+            self.check_atomic(token);
             return;
         }
         if let Some(ty) = word.strip_prefix("make_").and_then(words::vector_type) {
@@ -202,6 +225,7 @@ impl Translator<'_, '_> {
             self.refuse_word(token);
         } else if super::prelude::has(word) {
             self.helpers.insert(word.to_owned());
+            self.check_atomic(token);
         } else {
             self.plain(token);
         }

@@ -54,6 +54,86 @@ fn host_code_is_dropped_and_what_kernels_name_stays() {
 }
 
 #[test]
+fn lambdas_that_reach_a_kernel_are_refused_by_name() {
+    let kernel =
+        "template <typename F> __global__ void each(int n, F f) { if (threadIdx.x < n) f(threadIdx.x); }\n";
+    let direct = "int main() { each<<<1, 32>>>(4, [=] __device__ (int i) { x[i] *= a; }); }\n";
+    assert_eq!(refused(&format!("{kernel}{direct}")), ["a lambda is an argument of the kernel `each`"]);
+    let through = "template <typename F> void launch(int n, F f) { each<int, F><<<n / 32, 32>>>(n, f); }\n\
+                   template <typename F> void outer(F g) { launch(64, g); }\n\
+                   int main() { auto twice = [=] __host__ __device__ (int i) { x[i] *= 2; }; outer<int>(twice); }\n";
+    assert_eq!(
+        refused(&format!("{kernel}{through}")),
+        ["the lambda `twice` is an argument of the kernel `each`"]
+    );
+    // Those that no launch gets are the host's own.
+    let other = "__global__ void k(int* x) { x[0] = 1; }\n\
+                 template <typename F> void apply(F f) { f(1); apply(f); }\n\
+                 int main() { auto one = [=] __device__ (int i) { return i; }; apply(one); k<<<1, 1>>>(x); }\n";
+    assert!(msl(other).contains("kernel void k"));
+}
+
+#[test]
+fn textures_and_surfaces_over_arrays_are_refused() {
+    let source = "__global__ void k(float* y, cudaTextureObject_t t, cudaSurfaceObject_t s) {\n\
+                  y[0] = tex2D<float>(t, 1, 2); y[1] = tex2DLod<float>(t, 1, 2, 0); y[2] = texCubemapLayered<float>(t, 1, 2, 3, 4);\n\
+                  y[3] = tex2Dgather<float4>(t, 1, 2).x; y[4] = tex1DLayeredGrad<float>(t, 1, 2, 3, 4);\n\
+                  surf3Dwrite(1.0f, s, 0, 0, 0); surf2DLayeredread(y, s, 0, 0, 0); }\n";
+    let names = [
+        "tex2D",
+        "tex2DLod",
+        "texCubemapLayered",
+        "tex2Dgather",
+        "tex1DLayeredGrad",
+        "surf3Dwrite",
+        "surf2DLayeredread",
+    ];
+    assert_eq!(refused(source), names.map(|name| format!("Metal has no `{name}`")));
+    assert!(msl("__device__ float tex2Dx(float x) { return x; }\n__global__ void k(float* y) { y[0] = tex2Dx(1); }").contains("tex2Dx(1)"));
+}
+
+#[test]
+fn names_of_libraries_are_refused_unless_the_source_has_them() {
+    let source = "#include <thrust/complex.h>\n__global__ void k(float* x) { thrust::complex<float> c(x[0], 1); x[0] = thrust::abs(c);\n\
+                  cuda::std::array<int, 2> a; nvcuda::wmma::fill_fragment(a, 0); }\n";
+    let names = ["thrust::complex", "thrust::abs", "cuda::std::array", "nvcuda::wmma::fill_fragment"];
+    assert_eq!(refused(source), names.map(|name| format!("`{name}` is of a library that is not translated")));
+    let own = "namespace thrust { __device__ int one() { return 1; } }\n__global__ void k(int* x) { x[0] = thrust::one(); }\n";
+    assert!(msl(own).contains("thrust::one()"));
+}
+
+#[test]
+fn atomics_of_wide_integers_are_minima_and_maxima_without_a_result() {
+    let source = "typedef unsigned long long ull;\nusing wide = ull;\nstruct S { int n; wide count; };\n__device__ uint64_t total;\n\
+                  __global__ void k(ull* x, S* s, int* n, float* f) {\n\
+                  atomicMax(x + 1, 5ULL); if (n[0]) atomicMin(&s[1].count, 2ULL); atomicMax((unsigned long long*)f, 1ULL);\n\
+                  atomicAdd(&s->n, 1); atomicAdd(n, 1); atomicAdd((int*)x, 1); atomicAdd(f, 1.0f); }\n";
+    contains(
+        &msl(source),
+        &[
+            "atomic_max_explicit((volatile device atomic_ulong*)",
+            "atomic_min_explicit((volatile device atomic_ulong*)",
+        ],
+    );
+    let each = |statement: &str| {
+        let found = refused(&source.replace("atomicMax(x + 1, 5ULL)", statement));
+        assert_eq!(found.len(), 1, "{statement}: {found:?}");
+        found.into_iter().next().unwrap_or_default()
+    };
+    let missing = |name: &str| format!("Metal has no `{name}` of 64-bit integers");
+    assert_eq!(each("atomicAdd(x, 1ULL)"), missing("atomicAdd"));
+    assert_eq!(each("x[0] = atomicAdd_system(&x[1], 1ULL)"), missing("atomicAdd_system"));
+    assert_eq!(each("atomicCAS(&s[1].count, 1ULL, 2ULL)"), missing("atomicCAS"));
+    assert_eq!(each("atomicExch(&total, 1)"), missing("atomicExch"));
+    assert_eq!(each("atomicAdd(reinterpret_cast<wide*>(n), 1)"), missing("atomicAdd"));
+    assert_eq!(each("atomicMax((long long*)x, 1LL)"), missing("atomicMax"));
+    assert_eq!(
+        each("x[0] = atomicMax(x, 1ULL)"),
+        "Metal's `atomicMax` of 64-bit integers does not return the old value"
+    );
+}
+
+#[test]
 fn comments_with_blank_lines_stay_whole() {
     let source = "int host();\n/* Terms.\n\n   More terms. */\n__global__ void k(int* x) { *x = 1; }\n";
     let expected = "/* Terms.\n\n   More terms. */\nkernel void k(";

@@ -119,18 +119,22 @@ const REFUSED: &[(&str, &str)] = &[
     ("new", "allocate on the host"),
     ("delete", "allocate on the host"),
     ("__nanosleep", "leave it away"),
-    ("tex1D", "textures are not translated: use a buffer"),
     ("tex1Dfetch", "name the texture where it is read, or the type of a texture object"),
-    ("tex2D", "textures are not translated: use a buffer"),
-    ("tex2DLayered", "textures are not translated: use a buffer"),
-    ("tex3D", "textures are not translated: use a buffer"),
-    ("surf2Dread", "surfaces are not translated: use a buffer"),
-    ("surf2Dwrite", "surfaces are not translated: use a buffer"),
     ("curand_init", "write a generator of random numbers, as a counter-based one"),
     ("curand", "write a generator of random numbers, as a counter-based one"),
     ("curand_uniform", "write a generator of random numbers, as a counter-based one"),
     ("curand_normal", "write a generator of random numbers, as a counter-based one"),
 ];
+
+/// Libraries of templates, and what to do without them.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("thrust", "write it without thrust: `float2` for a complex number, a structure for a tuple, a loop"),
+    ("nvcuda", "use `simdgroup_matrix` of `<metal_simdgroup_matrix>` in MSL"),
+    ("cuda", "use CUDA's own atomics and barriers, such as `atomicAdd` and `__syncthreads`"),
+];
+
+/// What the names of the functions begin with that access textures and surfaces over arrays.
+const DIMENSIONS: [&str; 4] = ["1D", "2D", "3D", "Cubemap"];
 
 /// Names that are free in CUDA and taken in MSL.
 const TAKEN: &[&str] = &[
@@ -236,7 +240,27 @@ pub(super) fn call(word: &str) -> Option<&'static str> {
 }
 
 pub(super) fn refused(word: &str) -> Option<&'static str> {
-    lookup(REFUSED, word)
+    lookup(REFUSED, word).or_else(|| access(word))
+}
+
+/// What to do without a function that accesses textures or surfaces over arrays: `tex2DLayeredLod`,
+/// `surf3Dread`.
+fn access(word: &str) -> Option<&'static str> {
+    let of = |prefix: &str| {
+        let rest = word.strip_prefix(prefix)?;
+        let rest = DIMENSIONS.iter().find_map(|dimensions| rest.strip_prefix(dimensions))?;
+        Some(rest.strip_prefix("Layered").unwrap_or(rest))
+    };
+    if of("tex").is_some_and(|rest| matches!(rest, "" | "Lod" | "Grad" | "gather")) {
+        return Some("textures over arrays are not translated: read a buffer");
+    }
+    let is_surface = of("surf").is_some_and(|rest| matches!(rest, "read" | "write"));
+    is_surface.then_some("surfaces are not translated: use a buffer")
+}
+
+/// What to do without a library of templates.
+pub(super) fn library(namespace: &str) -> Option<&'static str> {
+    lookup(LIBRARIES, namespace)
 }
 
 pub(super) fn is_taken(word: &str) -> bool {
