@@ -157,7 +157,7 @@ class Program:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
         try:
             ended = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True,
-                                   errors="replace", timeout=10 * limit, stdin=subprocess.DEVNULL, preexec_fn=bound)
+                                   errors="replace", timeout=60 * limit, stdin=subprocess.DEVNULL, preexec_fn=bound)
         except subprocess.TimeoutExpired as late:
             out = late.stdout or b""
             return subprocess.CompletedProcess(command, 124, out.decode(errors="replace"), "")

@@ -5,10 +5,10 @@
 //! each of its iterations makes progress by itself: a compare-and-exchange that is retried with the value
 //! that it found, or a counter that the loop itself advances.
 //!
-//! The analysis marks what depends on such reads: values, what jumps pass and bytes of locals that are stored,
-//! if the value or the condition depends on them. It covers only the data flow within the loop and errs towards waiting.
-//! Functions that are called count as reads if they, or the functions they call, read like that. No other
-//! thread writes thread memory, so volatile accesses of it count as plain accesses.
+//! The analysis marks what depends on such reads: values, what jumps pass and bytes of locals that are
+//! stored, if the value or the condition depends on them. It covers only the data flow within the loop and
+//! errs towards waiting. Functions that are called count as reads if they, or the functions they call, read
+//! like that. No other thread writes thread memory, so volatile accesses of it count as plain accesses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,8 +1,9 @@
 //! The shapes of a kernel's values, by iteration to a fixed point.
 //!
-//! Owns [`Lanes`]. Private variables have the shape that all their stores have, parameters and results that of
-//! all that is passed to them. What is stored or passed under divergent control flow is varying, unless the variable begins inside of it; what a loop stores that lanes leave at
-//! different times is varying after the loop.
+//! Owns [`Lanes`]. Private variables have the shape that all their stores have, parameters and results that
+//! of all that is passed to them. What is stored or passed under divergent control flow is varying,
+//! unless the variable begins inside of it; what a loop stores that lanes leave at different times is varying
+//! after the loop.
 
 use std::collections::BTreeSet;
 

@@ -4,9 +4,10 @@ use anymetal_ir::{Function, Op};
 
 use crate::count::Places;
 
-/// 32-bit registers: the most that are alive at once, in the order of the instructions, with private variables
-/// of up to 16 bytes. A value that is used in a loop that it was made before is alive until the loop's end.
-/// Code generators order instructions and keep addresses otherwise, so that the number is an estimate.
+/// 32-bit registers: the most that are alive at once, in the order of the instructions, with private
+/// variables of up to 16 bytes. A value that is used in a loop that it was made before is alive until the
+/// loop's end. Code generators order instructions and keep addresses otherwise, so that the number is an
+/// estimate.
 pub(crate) fn estimate(function: &Function, places: &Places) -> u32 {
     let list = places.list();
     let mut order = vec![usize::MAX; function.insts.len()];

@@ -5,8 +5,8 @@
 //! in bounds of both locals.
 //!
 //! A copy from such a pointer becomes a branch with a copy in each arm, which [`super::sroa`](fn@super::sroa)
-//! splits. Without it, a chain of such copies takes one round of the simplification per copy: the members of a
-//! local are known only when the copies from it are split.
+//! splits. Without it, a chain of such copies takes one round of the simplification per copy: the members of
+//! a local are known only when the copies from it are split.
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use anymetal_analysis::{LocalPointers, local_pointers};

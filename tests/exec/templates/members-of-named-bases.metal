@@ -1,7 +1,7 @@
 //! kernel: values
 //! threads: 1
-//! arg 0: i32 0*5
-//! expect 0: i32 4 5 6 11 3
+//! arg 0: i32 0*4
+//! expect 0: i32 4 5 6 11
 //! oracle: exact
 #include <metal_stdlib>
 using namespace metal;
@@ -34,7 +34,4 @@ kernel void values(device int* out [[buffer(0)]]) {
     y.value = 4;
     y.base<int>::value = 7;
     out[3] = y.both();
-    first::inner<int> z;
-    z.inner<int>::value = 3;
-    out[4] = z.value;
 }

@@ -199,7 +199,9 @@ fn check_calls(function: &Function, storage: &Storage, order: &[Inst]) -> Result
 impl<'a> Analysed<'a> {
     /// `with_loops` is the function before its loops got variables.
     fn new(with_loops: &'a Function, function: Function, kernel: &Kernel) -> Result<Self, CodegenError> {
-        let order = checked_instructions(&function)?;
+        // The limits are those of the kernel's own variables, which `describe` checks, too.
+        checked_instructions(with_loops)?;
+        let order = walk::instructions(&function)?;
         let storage = Storage::new(&function, kernel, &order);
         check_calls(&function, &storage, &order)?;
         let liveness = Liveness::new(&function, &storage);

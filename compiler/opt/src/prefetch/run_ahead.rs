@@ -5,9 +5,9 @@
 //! position of the thread [`THREADS_AHEAD`] after the group's first one, all of it is scalar. It is skipped
 //! for grids that are so small that their data is cached.
 //!
-//! Invariants: the cloned [`AddressSlice`] reads constant memory only, and has no effect. Its control flow and its loads of constant memory do not depend on the position
-//! ([`PositionDependence`]), so it terminates if the thread's own computation does, and has no out-of-bounds
-//! loads that the thread did not have.
+//! Invariants: the cloned [`AddressSlice`] reads constant memory only, and has no effect. Its control
+//! flow and its loads do not depend on the position ([`PositionDependence`]), so it terminates if the
+//! thread's own computation does, and has no out-of-bounds loads that the thread did not have.
 
 use rustc_hash::FxHashSet;
 
@@ -79,7 +79,7 @@ impl SliceBuilder<'_> {
         let inst = match self.function.values[value.index()].def {
             // Parameters need no copy.
             ValueDef::Param(_) => return Some(()),
-            // Those of a loop in the slice are cloned with it; another loop would have to be cloned up to here.
+            // Those of a loop in the slice are cloned with it; another loop would be cloned in part.
             ValueDef::LoopParam(inst, _) => return self.needed.contains(&inst).then_some(()),
             ValueDef::Inst(inst) | ValueDef::Result(inst, _) => inst,
         };

@@ -129,7 +129,7 @@ impl Translator<'_, '_> {
             return Some(words().any(|word| word.starts_with('u') || word == "size_t"));
         }
         // One alias at a time, so that the work is bounded.
-        words().last().filter(|_| depth < MAX_ALIASES).and_then(|word| self.wide_alias(word, depth))
+        words().next_back().filter(|_| depth < MAX_ALIASES).and_then(|word| self.wide_alias(word, depth))
     }
 
     fn wide_alias(&self, name: &str, depth: usize) -> Option<bool> {

@@ -246,7 +246,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         true => waiting_loops(shared.module, function),
         false => BTreeSet::new(),
     };
-    let loops = Rc::new(shared.loops.of_kernel(&facts, waiting));
+    let loops = Rc::new(shared.loops.of_kernel(function, (facts.loops, facts.geometry), waiting));
     let has = |feature| shared.options.passes.has(feature);
     let stencil_rows = has(Feature::StencilRows).then(|| StencilRows::new(function, flow));
     let nontemporal = has(Feature::NonTemporal).then(|| NonTemporal::new(facts));

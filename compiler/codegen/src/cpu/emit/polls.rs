@@ -7,13 +7,12 @@ use std::rc::Rc;
 
 use anymetal_abi::YieldReason;
 use anymetal_analysis::{CountedLoops, TripCounts};
-use anymetal_ir::{FuncId, Inst, Module};
+use anymetal_ir::{FuncId, Function, Inst, Module};
 
 use super::subroutine::{Subroutines, batch_lanes};
 use super::{Emitter, simdgroups::MAX_SIMDGROUPS};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
-use crate::cpu::shape::flow::Facts;
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::shape::range::upper_bound;
 use crate::polls::{CallWork, PollPlan, PollTarget};
@@ -67,10 +66,15 @@ impl SubroutineLoops {
 
     /// Those of the kernel's function. The loops in `waiting` may wait for another thread; functions that are
     /// called have none, because they have no atomic operations ([`anymetal_analysis::is_callable`]).
-    pub(super) fn of_kernel(&self, facts: &Facts<'_>, waiting: BTreeSet<Inst>) -> FunctionLoops {
+    pub(super) fn of_kernel(
+        &self,
+        function: &Function,
+        (loops, geometry): (&CountedLoops<'_>, Geometry),
+        waiting: BTreeSet<Inst>,
+    ) -> FunctionLoops {
         let calls = Calls { loops: self, batches: LANES.div_ceil(self.batch_lanes.max(1)), sets: LANES };
-        let trips = max_trips(facts.loops, facts.geometry);
-        FunctionLoops { waiting, polls: PollPlan::of_kernel(facts.function, &trips, &calls) }
+        let trips = max_trips(loops, geometry);
+        FunctionLoops { waiting, polls: PollPlan::of_kernel(function, &trips, &calls) }
     }
 }
 

@@ -9,7 +9,6 @@
 mod allocation;
 mod atomic;
 mod barrier;
-mod carried;
 mod control;
 mod copy;
 mod entry;
@@ -48,9 +47,8 @@ use crate::llvm_text::{BlockName, Opd, Text, scalar_type};
 use crate::roots::{Pointer, Root};
 use allocation::Places;
 pub(super) use barrier::BARRIER_BYTES;
-use carried::Carried;
 use faults::Faults;
-use frames::Frames;
+use frames::{Carried, Frames};
 use grid::Grid;
 pub(super) use grid_barrier::GRID_BARRIER_BYTES;
 use lanes::Lanes;
