@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use anymetal_ir::{Block, Function, Inst, Label, Local, Op, Value, ValueDef};
+use anymetal_ir::{Block, Function, Inst, Label, Op, Value, ValueDef};
 
 /// Clones instructions; see the module.
 #[derive(Debug)]
@@ -18,7 +18,6 @@ pub struct Cloner<'f> {
     values: FxHashMap<Value, Value>,
     mapped: FxHashSet<Value>,
     labels: FxHashMap<Label, Label>,
-    locals: FxHashMap<Local, Local>,
     /// The label of the loop of which an iteration is cloned, and the labels of the scopes that its breaks
     /// and continues leave.
     peeled: Option<(Label, Label, Option<Label>)>,
@@ -34,7 +33,6 @@ impl<'f> Cloner<'f> {
             values: FxHashMap::default(),
             mapped: FxHashSet::default(),
             labels: FxHashMap::default(),
-            locals: FxHashMap::default(),
             peeled: None,
             skipped: FxHashSet::default(),
         }
@@ -46,16 +44,6 @@ impl<'f> Cloner<'f> {
         assert_eq!(of_old, of_new, "clones use {new} for {old}, which has another type");
         self.values.insert(old, new);
         self.mapped.insert(old);
-    }
-
-    /// Clones use the local `new` instead of `old`; pointers to it must be mapped too.
-    pub fn map_local(&mut self, old: Local, new: Local) {
-        let [of_old, of_new] = [old, new].map(|local| &self.function.locals[local.index()]);
-        assert!(
-            of_old.size == of_new.size && of_old.align <= of_new.align,
-            "clones use {new} for {old}, which has another size or a greater alignment",
-        );
-        self.locals.insert(old, new);
     }
 
     /// Prepares to clone one iteration of the loop `own`: a break becomes a break of the scope `break_to`, a
@@ -104,9 +92,7 @@ impl<'f> Cloner<'f> {
     fn inst(&mut self, inst: Inst) -> Inst {
         let mut data = self.function.inst(inst).clone();
         data.op.for_each_operand_mut(|value| *value = self.values.get(value).copied().unwrap_or(*value));
-        let local = |local: Local| self.locals.get(&local).copied().unwrap_or(local);
         match &mut data.op {
-            Op::LocalAddr(of) | Op::LocalStart(of) => *of = local(*of),
             Op::Break(..) | Op::Continue(..) => self.map_jump(&mut data.op),
             construct => {
                 construct.for_each_definition_mut(|value| *value = self.new_value(*value));
