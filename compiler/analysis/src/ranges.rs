@@ -8,8 +8,7 @@ use std::cell::Cell;
 
 use anymetal_ir::{BinOp, CastOp, Function, Op, Query, Scalar, SimdOp, Type, Value};
 
-use super::queries::{Geometry, Position, linear};
-use crate::cpu::llvm_text::LANES;
+use crate::divergence::{Geometry, LANES, Position};
 
 /// How many definitions are looked at for one bound. Values that many share are looked at again each time.
 const STEPS: u32 = 256;
@@ -19,7 +18,7 @@ const MAX_INDEX: u64 = 1024 + 31;
 const MAX_GRID: u64 = u32::MAX as u64 - 64;
 
 /// The largest value that any lane, existing or not, can have, read as unsigned.
-pub(crate) fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
+pub fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
     upper_bound_with(function, geometry, &[], value)
 }
 
@@ -28,15 +27,20 @@ fn upper_bound_with(function: &Function, geometry: Geometry, known: &[Option<u64
     Finder { function, geometry, known, steps: Cell::new(STEPS) }.bound(value)
 }
 
-/// The same, in threadgroups of any size.
-pub(in crate::cpu) fn bound_anywhere(function: &Function, value: Value) -> u64 {
-    upper_bound(function, Geometry::Any, value)
+/// Whether an integer is known not to be negative when read as signed.
+pub fn is_non_negative(function: &Function, geometry: Geometry, value: Value) -> bool {
+    match function.ty(value) {
+        Type::Scalar(scalar) if scalar.is_int() => {
+            upper_bound(function, geometry, value) <= anymetal_ir::eval::mask(scalar) >> 1
+        }
+        _ => false,
+    }
 }
 
 /// The largest offset in its variable that a pointer can have in any lane, existing or not, and no smaller
 /// one is negative; `None` if it is not known, or not known which variable. `known`: bounds of values by
 /// their number.
-pub(crate) fn offset_bound(
+pub fn offset_bound(
     function: &Function,
     geometry: Geometry,
     known: &[Option<u64>],
@@ -139,7 +143,7 @@ fn query_bound(geometry: Geometry, query: Query) -> u64 {
         Query::ThreadIndexInSimdgroup => 31,
         Query::ThreadIndexInQuadgroup => 3,
         Query::ThreadsPerSimdgroup => 32,
-        Query::ThreadIndexInThreadgroup => position_bound(geometry, &linear()),
+        Query::ThreadIndexInThreadgroup => position_bound(geometry, &Position::linear()),
         Query::ThreadPositionInThreadgroup(axis) => position_bound(geometry, &geometry.position(axis)),
         Query::QuadgroupIndexInThreadgroup => last / 4,
         Query::SimdgroupIndexInThreadgroup => last / 32,

@@ -1,12 +1,13 @@
 //! The accesses of a kernel to memory that threads share.
 
+use anymetal_analysis::divergence::{
+    Affine, Assumption, Divergence, DivergenceContext, Geometry, LANES, PointerForm, Shape,
+};
 use anymetal_ir::{Function, Inst, Kernel, MatrixOp, Module, Op, Space, Type, Value};
 use serde::Serialize;
 
 use crate::count::{Counts, Place, Places};
-use crate::lanes::Lanes;
-use crate::pattern::{Cost, LANES, Pattern, bank_conflicts};
-use crate::shape::Shape;
+use crate::pattern::{Cost, Pattern, bank_conflicts};
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -61,14 +62,16 @@ pub(crate) fn find(
 ) -> (Vec<AccessSite>, Vec<Inst>) {
     let function = module.function(kernel.function);
     let (mut sites, mut divergent) = (Vec::new(), Vec::new());
-    {
-        let lanes = Lanes::of(function, places, group);
-        for place in places.list() {
-            let finder = Finder { module, kernel, function, lanes: &lanes, place };
-            finder.add(&mut sites);
-            if !function.inst(place.inst).op.blocks().is_empty() && lanes.is_divergent(place.inst) {
-                divergent.push(place.inst);
-            }
+    let group = group.map(|size| size.max(1));
+    let divergence = Divergence::of(function, Geometry::Full(group), &Addresses);
+    // Those of a threadgroup's first SIMD-group.
+    let lanes = group.iter().fold(1, |threads: u32, &size| threads.saturating_mul(size)).min(LANES as u32);
+    for place in places.list() {
+        let finder =
+            Finder { module, kernel, function, divergence: &divergence, place, lanes: lanes as usize };
+        finder.add(&mut sites);
+        if divergence.construct(place.inst).separates_lanes() {
+            divergent.push(place.inst);
         }
     }
     for site in &sites {
@@ -87,12 +90,41 @@ fn add_bytes(site: &AccessSite, counts: &mut Counts) {
     *bytes += site.bytes;
 }
 
+/// Pointers as a GPU has them: addresses, whose allocation does not matter.
+struct Addresses;
+
+impl DivergenceContext for Addresses {
+    fn parameter(&self, _index: usize) -> Shape {
+        Shape::Affine(Affine::based([0; LANES], 7))
+    }
+
+    fn pointer_form(&self, _function: &Function, _pointer: Value) -> PointerForm {
+        PointerForm::Offset
+    }
+}
+
+/// The distances of the lanes' addresses from the first lane's.
+fn offsets_of(shape: &Shape) -> Result<[i64; LANES], Pattern> {
+    // Lanes whose bases differ have no pattern.
+    let affine = shape.affine().filter(|affine| affine.segments == 1).ok_or(Pattern::Gathered)?;
+    let offsets = affine.values().map(|offset| offset.wrapping_sub(affine.at(0)));
+    let is_progression = || offsets.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == offsets[1]);
+    match affine.assumption {
+        // A factor is known at run time only, and so is the distance.
+        Some(Assumption::UnitFactor) if is_progression() => Err(Pattern::Strided { bytes: None }),
+        Some(Assumption::UnitFactor | Assumption::Unclamped) => Err(Pattern::Gathered),
+        Some(Assumption::NoWrap) | None => Ok(offsets),
+    }
+}
+
 struct Finder<'a> {
     module: &'a Module,
     kernel: &'a Kernel,
     function: &'a Function,
-    lanes: &'a Lanes<'a>,
+    divergence: &'a Divergence,
     place: &'a Place,
+    /// Threads of a SIMD-group.
+    lanes: usize,
 }
 
 impl Finder<'_> {
@@ -131,14 +163,11 @@ impl Finder<'_> {
             return None;
         }
         let matrix = matches!(operation, Operation::MatrixLoad | Operation::MatrixStore);
-        let offsets = match self.lanes.shape(ptr) {
-            Shape::Known { offsets, .. } if !matrix => Ok(offsets),
-            Shape::Scaled if !matrix => Err(Pattern::Strided { bytes: None }),
-            _ => Err(Pattern::Gathered),
-        };
-        let listed = |offsets: &[i64; LANES]| offsets.iter().copied().enumerate().collect::<Vec<_>>();
-        let pattern = offsets.as_ref().map_or_else(|&pattern| pattern, |at| Pattern::of(&listed(at), bytes));
-        let (threadgroup, known) = (space == Space::Threadgroup, offsets.as_ref().ok());
+        let offsets = if matrix { Err(Pattern::Gathered) } else { offsets_of(self.divergence.shape(ptr)) };
+        let offsets = offsets.as_ref().map(|offsets| &offsets[..self.lanes]);
+        let listed = |offsets: &[i64]| offsets.iter().copied().enumerate().collect::<Vec<_>>();
+        let pattern = offsets.map_or_else(|&pattern| pattern, |offsets| Pattern::of(&listed(offsets), bytes));
+        let (threadgroup, known) = (space == Space::Threadgroup, offsets.ok());
         let loc = self.function.inst(self.place.inst).loc;
         Some(AccessSite {
             operation,

@@ -16,12 +16,10 @@ mod agreement;
 mod count;
 mod intensity;
 mod kernel;
-mod lanes;
 mod occupancy;
 mod pattern;
 mod recorded;
 mod registers;
-mod shape;
 mod size;
 
 pub use access::{AccessSite, Operation};

@@ -1,9 +1,7 @@
 //! How the lanes of a SIMD-group access memory by one instruction, and what that costs.
 
+use anymetal_analysis::divergence::LANES;
 use serde::Serialize;
-
-/// Lanes of a SIMD-group.
-pub(crate) const LANES: usize = 32;
 
 /// How the lanes' addresses differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -55,7 +53,7 @@ pub struct Cost {
 
 impl Cost {
     /// Of lanes at these byte offsets from the first, each accessing `bytes` bytes.
-    pub(crate) fn of(offsets: &[i64; LANES], bytes: u64) -> Self {
+    pub(crate) fn of(offsets: &[i64], bytes: u64) -> Self {
         let touched = |unit: i64| {
             let mut units: Vec<i64> = offsets
                 .iter()
@@ -72,7 +70,7 @@ impl Cost {
 }
 
 /// The most different words of one of 32 banks of threadgroup memory that the lanes access at once.
-pub(crate) fn bank_conflicts(offsets: &[i64; LANES]) -> u32 {
+pub(crate) fn bank_conflicts(offsets: &[i64]) -> u32 {
     let mut words: Vec<i64> = offsets.iter().map(|at| at.div_euclid(4)).collect();
     words.sort_unstable();
     words.dedup();
@@ -97,7 +95,7 @@ mod tests {
 
     #[test]
     fn cost_and_conflicts_of_strides() {
-        let offsets = |stride: i64| std::array::from_fn(|lane| lane as i64 * stride);
+        let offsets = |stride: i64| -> [i64; LANES] { std::array::from_fn(|lane| lane as i64 * stride) };
         let cost = |stride| Cost::of(&offsets(stride), 4);
         assert_eq!(cost(4), Cost { nvidia_sectors: 4, apple_lines: 1, cpu_lines: 2 });
         assert_eq!(cost(128), Cost { nvidia_sectors: 32, apple_lines: 32, cpu_lines: 32 });

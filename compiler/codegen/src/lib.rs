@@ -38,4 +38,3 @@ pub mod ptx;
 mod requested_kernel;
 mod roots;
 mod tagged;
-mod uniformity;

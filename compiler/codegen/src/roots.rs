@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anymetal_analysis::IncomingValues;
+use anymetal_analysis::divergence::{PointerForm, PrivateAccess};
 use anymetal_ir::{Function, GlobalId, Inst, Local, Op, Scalar, Space, ThreadgroupId, Type, Value};
 
 /// The allocation that a pointer belongs to.
@@ -26,6 +27,26 @@ pub(crate) enum Root {
 }
 
 impl Root {
+    /// How pointers to the allocation are represented.
+    pub(crate) fn form(self) -> PointerForm {
+        match self {
+            Self::Many => PointerForm::Encoded,
+            Self::Argument(_) => PointerForm::ArgumentOffset,
+            Self::Unset | Self::Null | Self::Threadgroup(_) | Self::Global(_) | Self::Local(_) => {
+                PointerForm::Offset
+            }
+        }
+    }
+
+    /// The private memory that accesses through pointers to the allocation cover.
+    pub(crate) fn private_access(self, space: Space) -> PrivateAccess {
+        match self {
+            Self::Local(local) => PrivateAccess::Local(local),
+            Self::Many if space == Space::Thread => PrivateAccess::AnyLocal,
+            _ => PrivateAccess::Untracked,
+        }
+    }
+
     fn join(self, other: Self) -> Self {
         match (self, other) {
             (Self::Unset, root) | (root, Self::Unset) => root,
@@ -182,7 +203,7 @@ impl Roots {
         let pointer_of = |this: &Self, value: Value| this.pointers[value.index()];
         match &data.op {
             Op::Store { ptr, value, .. } if function.ty(*value).is_ptr() => {
-                self.store(*ptr, *value, space_of(function, *value));
+                self.store(*ptr, *value, function.pointer_space(*value));
             }
             Op::Store { ptr, value, .. } => self.store_bits(*ptr, function.ty(*value)),
             Op::Cast(anymetal_ir::CastOp::PtrToInt, a) => self.expose(pointer_of(self, *a).root),
@@ -222,7 +243,7 @@ impl Roots {
                 Pointer { root, offset, align: a.align.min(b.align) }
             }
             Op::Load { ptr, .. } => {
-                let (root, align) = self.load(*ptr, space_of(function, result));
+                let (root, align) = self.load(*ptr, function.pointer_space(result));
                 Pointer { root, offset: None, align }
             }
             _ => Pointer::MANY,
@@ -361,11 +382,6 @@ impl Roots {
 }
 
 /// The address space of a pointer value.
-fn space_of(function: &Function, pointer: Value) -> Space {
-    let Type::Ptr(space) = function.ty(pointer) else { unreachable!("{pointer} is a pointer") };
-    space
-}
-
 /// A power of two up to [`MAX_ALIGN`] that divides a number of bytes.
 fn alignment_of(bytes: i64) -> u32 {
     1 << bytes.trailing_zeros().min(MAX_ALIGN.trailing_zeros())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Block, Inst, Local, Op, Type, Value};
+use crate::{Block, Inst, Local, Op, Space, Type, Value};
 use crate::{Label, op::FpMode};
 
 /// A source position, for fault messages and debug information.
@@ -172,6 +172,14 @@ impl Function {
     /// A value's type.
     pub fn ty(&self, value: Value) -> Type {
         self.values[value.index()].ty
+    }
+
+    /// The address space of a pointer.
+    pub fn pointer_space(&self, pointer: Value) -> Space {
+        match self.ty(pointer) {
+            Type::Ptr(space) => space,
+            other => unreachable!("{pointer} is a {other:?}, not a pointer"),
+        }
     }
 
     /// The operation that defines the value, unless it is a parameter, or of a construct.

@@ -49,7 +49,7 @@ pub use extract::extract_kernel;
 pub use feature::Feature;
 pub use inline::{InlineError, inline};
 pub use link::{LinkError, link};
-pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo, current_pass};
+pub use manager::{Pass, PassContext, PassManager, Step, current_pass};
 pub use pass_options::{Level, PassOptions};
 pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
 pub use remark::{Remark, RemarkId, RemarkKind, RemarkValue};

@@ -9,9 +9,10 @@ use std::fmt;
 
 use super::pass_options::{Level, PassOptions};
 use super::remark::Remark;
-use super::uniform_div_versioning::Divergence;
 use anymetal_analysis::Bounds;
-use anymetal_ir::{Function, Module, Value, VerifyError, print_module, verify_function};
+use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::ranges::upper_bound;
+use anymetal_ir::{Function, Module, VerifyError, print_module, verify_function};
 
 /// One pass over a function.
 #[derive(Clone, Copy)]
@@ -56,8 +57,8 @@ pub struct PassContext<'a> {
     pub module: &'a Module,
     /// The round of the [`Step::Fixpoint`] that the pass runs in, from 0.
     pub round: usize,
-    /// The target, for passes that depend on it.
-    pub target: &'a dyn TargetInfo,
+    /// How threads are assigned to SIMD-groups, in code for a target; `None` in code for all targets.
+    pub geometry: Option<Geometry>,
     /// Where remarks are collected; `None`: not requested.
     pub remarks: Option<&'a RefCell<Vec<Remark>>>,
 }
@@ -68,32 +69,6 @@ impl fmt::Debug for PassContext<'_> {
     }
 }
 
-/// What target-specific passes need to know of the target, as LLVM's `TargetTransformInfo`. The defaults
-/// claim nothing.
-pub trait TargetInfo {
-    /// An upper bound of an integer value over all threads, read as unsigned.
-    fn upper_bound(&self, function: &Function, value: Value) -> u64 {
-        let scalar = function.ty(value).scalar();
-        scalar.map_or(u64::MAX, anymetal_ir::eval::mask)
-    }
-
-    /// The size of every threadgroup, if the code is for one size.
-    fn group_size(&self) -> Option<[u32; 3]> {
-        None
-    }
-
-    /// How each value differs between the threads of a SIMD-group; `None` if the target has no such analysis.
-    fn divergence(&self, _function: &Function) -> Option<Vec<Divergence>> {
-        None
-    }
-}
-
-/// Knows nothing of the target.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AnyTarget;
-
-impl TargetInfo for AnyTarget {}
-
 impl PassContext<'_> {
     /// Adds remarks, if they are requested.
     pub fn remark(&self, remarks: impl FnOnce() -> Vec<Remark>) {
@@ -102,9 +77,10 @@ impl PassContext<'_> {
         }
     }
 
-    /// The target's upper bounds, as analyses take them.
+    /// Upper bounds of integers over all threads, as analyses take them.
     pub fn with_bounds<T>(&self, work: impl FnOnce(Bounds<'_>) -> T) -> T {
-        work(&|function, value| self.target.upper_bound(function, value))
+        let geometry = self.geometry.unwrap_or(Geometry::Any);
+        work(&|function, value| upper_bound(function, geometry, value))
     }
 }
 
@@ -175,11 +151,11 @@ impl<'a> PassManager<'a> {
         &mut self,
         steps: &[Step],
         module: &Module,
-        target: &dyn TargetInfo,
+        geometry: Option<Geometry>,
         function: &mut Function,
     ) -> bool {
         let remarks = self.remarks.take();
-        let context = PassContext { module, round: 0, target, remarks: remarks.as_ref() };
+        let context = PassContext { module, round: 0, geometry, remarks: remarks.as_ref() };
         let changed = self.run_steps(steps, &context, function);
         self.remarks = remarks;
         changed
@@ -295,7 +271,7 @@ fn broken(pass: &str, errors: &[VerifyError], module: &Module, function: &Functi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anymetal_ir::{BinOp, Op, parse_module};
+    use anymetal_ir::{BinOp, Op, Value, parse_module};
 
     const SUM: &str = "func f0 \"f\" (v0: i32) -> i32 {\n  v1 = const 0 : i32\n  v2 = add v0, v1 : i32\n  v3 = add v2, v2 : i32\n  return v3\n}\n";
 
@@ -317,7 +293,7 @@ mod tests {
     fn run(steps: &[Step], after: AfterPass<'_>) -> Function {
         let module = parse_module(SUM).expect("the text is well formed");
         let mut function = module.functions[0].clone();
-        PassManager::watched(&PassOptions::new(), after).run(steps, &module, &AnyTarget, &mut function);
+        PassManager::watched(&PassOptions::new(), after).run(steps, &module, None, &mut function);
         function
     }
 
@@ -346,7 +322,7 @@ mod tests {
             let mut note =
                 |execution: Execution<'_>, _: &Module, _: &Function| executions.push(execution.number);
             let mut manager = PassManager::watched(options, &mut note);
-            manager.run(crate::pipeline::SIMPLIFY, &module, &AnyTarget, &mut function);
+            manager.run(crate::pipeline::SIMPLIFY, &module, None, &mut function);
             let all = manager.executions();
             (all, executions, function.insts.len())
         };

@@ -7,7 +7,7 @@
 //! `cargo xtask gen`.
 
 use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
-use super::manager::{AnyTarget, Pass, PassManager, Step};
+use super::manager::{Pass, PassManager, Step};
 use super::pass_options::Level;
 use super::unroll::UnrolledLoop;
 use super::{
@@ -16,6 +16,7 @@ use super::{
     localize_divergent_exits, mem2reg, merge_stores, prefetch, reciprocal_root, reg2mem, specialise,
     speculate_select_loads, sroa, uniform_div_versioning, unroll,
 };
+use anymetal_analysis::divergence::Geometry;
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
 
 /// Declares passes: the constant, the name that `--print-after` takes, the lowest level (`O0`: required), one
@@ -82,12 +83,12 @@ passes! {
         |function, _| div_rem_pairs::div_rem_pairs(function);
     GROUP_SIZE = "group_size", O0, "Replace queries that a known threadgroup size answers by constants.",
         |function, context| {
-            let size = context.target.group_size().filter(|_| depends_on_group_size(function));
+            let size = context.geometry.and_then(Geometry::size).filter(|_| depends_on_group_size(function));
             size.is_some_and(|size| set_group_size(function, size))
         };
     UNIFORM_DIV_VERSIONING = "uniform_div_versioning", O2,
         "Version code for SIMD-groups in which a quotient is uniform.",
-        |function, context| uniform_div_versioning::uniform_div_versioning(function, context.target);
+        |function, context| context.geometry.is_some_and(|geometry| uniform_div_versioning::uniform_div_versioning(function, geometry));
 }
 
 /// Makes code small and simple, for every target and between other passes.
@@ -263,7 +264,7 @@ pub fn simplify(module: &mut Module, manager: &mut PassManager<'_>) {
 pub(super) fn simplify_function(module: &mut Module, id: FuncId, manager: &mut PassManager<'_>) {
     let nothing = Function::new(String::new(), &[], None);
     let mut function = std::mem::replace(&mut module.functions[id.index()], nothing);
-    manager.run(SIMPLIFY, module, &AnyTarget, &mut function);
+    manager.run(SIMPLIFY, module, None, &mut function);
     module.functions[id.index()] = function;
 }
 

@@ -9,7 +9,7 @@
 //! parameter of the loop the first iteration is peeled. A remainder is then multiplied by a stride; where the
 //! stride is 1, a second version uses the remainder itself.
 //!
-//! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
+//! Divergence analysis shows which values are uniform, and which are affine in the lane.
 
 mod candidates;
 mod guards;
@@ -17,7 +17,7 @@ mod guards;
 use rustc_hash::FxHashSet;
 
 use super::copy::Cloner;
-use super::manager::TargetInfo;
+use anymetal_analysis::divergence::{Divergence, Geometry, PlainContext};
 use anymetal_analysis::walk_insts;
 use anymetal_ir::{BinOp, Block, Function, Inst, Label, Op, Type, Value, Values};
 use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
@@ -29,36 +29,20 @@ const MAX_COPY: usize = 160;
 /// Maximum number of instructions added to a function.
 const MAX_GROWTH: usize = 512;
 
-/// What divergence analysis knows of a value in a SIMD-group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Divergence {
-    /// The same in all threads.
-    Uniform,
-    /// Grows by that stride from each thread to the next, unless it wraps.
-    Affine(u32),
-    /// Anything else.
-    Varying,
-}
-
 /// The most versions that one kernel gets.
 const MAX_VERSIONS: usize = 6;
 
-/// Versions the function for SIMD-groups in which quotients are uniform, as far as the target's analysis of
-/// thread patterns shows candidates; returns whether it did.
-pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) -> bool {
+/// Versions the function for SIMD-groups in which quotients are uniform, as far as thread positions in the
+/// geometry show candidates; returns whether it did.
+pub fn uniform_div_versioning(function: &mut Function, geometry: Geometry) -> bool {
     if !divides(function) {
         return false;
     }
     let mut quotients = UniformDivVersioning::default();
     let mut changed = false;
     for _ in 0..MAX_VERSIONS {
-        let Some(patterns) = target.divergence(function) else { break };
-        assert_eq!(
-            patterns.len(),
-            function.values.len(),
-            "the target's analysis has one entry for each value"
-        );
-        if !quotients.version_one(function, &|value: Value| patterns[value.index()]) {
+        let divergence = Divergence::of(function, geometry, &PlainContext);
+        if !quotients.version_one(function, &divergence) {
             break;
         }
         changed = true;
@@ -88,9 +72,9 @@ pub struct UniformDivVersioning {
 
 impl UniformDivVersioning {
     /// Adds one guarded version; returns whether there was a candidate.
-    pub fn version_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Divergence) -> bool {
+    pub fn version_one(&mut self, function: &mut Function, divergence: &Divergence) -> bool {
         let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
-        let found = SiteSearch::new(function, threads, (&self.done, &self.remainders), room).first();
+        let found = SiteSearch::new(function, divergence, (&self.done, &self.remainders), room).first();
         let Some(Site { inst, place }) = found else {
             // Nothing is left to be versioned within the limits.
             return false;

@@ -3,11 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_ir::{
-    BinOp, Function, FunctionConstantId, Module, Op, Query, Value, parse_module, print_module, verify,
-};
-use anymetal_opt::uniform_div_versioning::Divergence;
-use anymetal_opt::{PassContext, SpecialiseError, TargetInfo, pipeline};
+use anymetal_analysis::divergence::Geometry;
+use anymetal_ir::{Function, FunctionConstantId, Module, parse_module, print_module, verify};
+use anymetal_opt::{PassContext, SpecialiseError, pipeline};
 
 const MARK: &str = "\n; after\n";
 
@@ -70,35 +68,11 @@ fn run_pass(folder: &str, module: &mut Module, text: &str) -> Result<(), String>
     let pass = pipeline::ALL.iter().find(|pass| pass.name == name);
     let pass = pass.unwrap_or_else(|| panic!("tests/ir/{folder} is the folder of no pass"));
     on_each_function(module, |module, function| {
-        let context = PassContext { module, round: 0, target: &TestTarget, remarks: None };
+        let context = PassContext { module, round: 0, geometry: Some(Geometry::Line), remarks: None };
         (pass.run)(function, &context)
             | (WITH_DCE.contains(&pass.name) && (pipeline::DCE.run)(function, &context))
     });
     Ok(())
-}
-
-/// Threadgroups have at most 1024 threads; positions rise by one from thread to thread, loaded values are
-/// uniform.
-struct TestTarget;
-
-impl TargetInfo for TestTarget {
-    fn upper_bound(&self, function: &Function, value: Value) -> u64 {
-        match function.def(value) {
-            Some(Op::Query(Query::ThreadIndexInThreadgroup)) => 1023,
-            _ => u64::MAX,
-        }
-    }
-
-    fn divergence(&self, function: &Function) -> Option<Vec<Divergence>> {
-        let pattern = |value| match function.def(value) {
-            Some(Op::Query(Query::ThreadPositionInGrid(0)) | Op::Binary(BinOp::Add, ..)) => {
-                Divergence::Affine(1)
-            }
-            Some(Op::Load { .. }) => Divergence::Uniform,
-            _ => Divergence::Varying,
-        };
-        Some((0..function.values.len()).map(|index| pattern(Value(index as u32))).collect())
-    }
 }
 
 /// What a folder holds, sorted.

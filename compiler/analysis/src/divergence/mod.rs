@@ -1,59 +1,68 @@
-//! The analysis: shapes of all values and promoted variables, and where lanes diverge.
+//! Divergence: how each value differs between the threads of a SIMD-group, and where their control flow
+//! diverges.
 //!
-//! One forward walk over the structured code, repeated until nothing changes; everything it finds
-//! only grows. Lanes that a mask switches off *wait* somewhere (at the other arm, behind the
-//! construct, at `continuing`); a store needs the mask only if the variable is live where they wait.
+//! Owns [`Divergence`], a forward analysis of the structured code that is repeated until nothing changes, in
+//! the sense of LLVM's uniformity analysis, with affine shapes ([`Shape`]) instead of one bit. Code
+//! generators, passes and `analyze` use it through a [`DivergenceContext`], which describes the memory of the
+//! code that will run. Lanes that a mask switches off *wait* somewhere (for the other arm, after the
+//! construct, at `continuing`); values that lanes pass to one parameter or result at different times, or by
+//! different jumps, are varying.
+//!
+//! Invariant: shapes only move up the lattice `Bottom < Affine < Varying`, and flags are only set, so that
+//! the analysis ends.
 
+mod context;
+mod memory;
+mod positions;
 mod results;
+mod shape;
+pub mod transfer;
 
 use std::collections::BTreeSet;
 
-use anymetal_analysis::CountedLoops;
-use anymetal_ir::{Block, Function, Inst, Label, Op, Space, Type, Value};
+use anymetal_ir::{Block, Function, Inst, Label, Local, Op, Value, ValueDef};
 
-use crate::cpu::bundles::Bundles;
-use crate::cpu::liveness::Liveness;
-use crate::cpu::llvm_text::LANES;
-use crate::cpu::regions::GroupLevel;
-use crate::cpu::shape::queries::Geometry;
-use crate::cpu::shape::range::upper_bound;
-use crate::cpu::shape::transfer::all_uniform;
-use crate::cpu::shape::{Affine, Shape};
-use crate::cpu::storage::{PromotedType, Root, Storage};
+use super::incoming::IncomingValues;
+pub use context::{DivergenceContext, PlainContext, PointerForm, PrivateAccess, VariableType};
+pub use positions::{Geometry, Position};
+pub use shape::{Affine, Assumption, LANES, Shape, trailing_zeros};
 
 /// What is found about an `if`, loop, switch or scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(in crate::cpu) struct Construct {
+pub struct Construct {
     /// The condition or selector is not the same for all lanes.
-    pub(in crate::cpu) diverges: bool,
+    pub diverges: bool,
     /// Nor for all SIMD-groups.
-    pub(in crate::cpu) group_diverges: bool,
+    pub group_diverges: bool,
     /// Lanes that broke out may wait after it while others go on inside.
-    pub(in crate::cpu) break_waits: bool,
+    pub break_waits: bool,
     /// Lanes that continued may wait at `continuing`.
-    pub(in crate::cpu) continue_waits: bool,
+    pub continue_waits: bool,
     /// A jump leaves some of its lanes behind.
-    pub(in crate::cpu) lanes_leave: bool,
+    pub lanes_leave: bool,
     /// A jump inside leads out of it beyond its end.
-    pub(in crate::cpu) is_crossed: bool,
+    pub is_crossed: bool,
     group_break_waits: bool,
     group_continue_waits: bool,
 }
 
 /// The result of the analysis for one geometry.
 #[derive(Debug)]
-pub(in crate::cpu) struct Flow {
-    /// One shape per component of each value. A pointer's is its offset's, or the encoded pointer's
-    /// if its root is [`Root::Many`].
-    pub(in crate::cpu) values: Vec<Vec<Shape>>,
-    /// One per promoted variable.
-    pub(in crate::cpu) vars: Vec<Shape>,
+pub struct Divergence {
+    /// One shape per component of each value. A pointer's is that of its [`PointerForm`].
+    pub values: Vec<Vec<Shape>>,
+    /// One per variable of the context.
+    pub variables: Vec<Shape>,
     /// By instruction.
-    pub(in crate::cpu) constructs: Vec<Construct>,
-    /// Stores that must keep the switched-off lanes of a promoted variable.
-    pub(in crate::cpu) masked: BTreeSet<(Inst, usize)>,
+    pub constructs: Vec<Construct>,
+    /// Stores that must keep the switched-off lanes of a variable of the context.
+    pub masked_stores: BTreeSet<(Inst, usize)>,
     /// Some lanes may return before others.
-    pub(in crate::cpu) returns_diverge: bool,
+    pub returns_diverge: bool,
+    /// Locals that the context does not split into variables: uniform or varying as a whole.
+    locals: Vec<Shape>,
+    /// By label: its construct.
+    labelled: Vec<Option<Inst>>,
 }
 
 /// Which part of a construct is walked.
@@ -66,126 +75,133 @@ enum Part {
     Case,
 }
 
-struct Context {
+/// A construct around the instruction that is visited.
+struct Enclosing {
     inst: Inst,
     label: Option<Label>,
     part: Part,
 }
 
-/// The inputs of the analysis.
-#[derive(Clone, Copy)]
-pub(in crate::cpu) struct Facts<'a> {
-    /// The kernel's function, whose loops have variables.
-    pub(in crate::cpu) function: &'a Function,
-    /// Its loops, when they had parameters.
-    pub(in crate::cpu) loops: &'a CountedLoops<'a>,
-    /// Its storage.
-    pub(in crate::cpu) storage: &'a Storage,
-    /// Its liveness.
-    pub(in crate::cpu) liveness: &'a Liveness,
-    /// Its group-level constructs.
-    pub(in crate::cpu) group_level: &'a GroupLevel,
-    /// Its loads that belong together.
-    pub(in crate::cpu) bundles: &'a Bundles,
-    /// What is known of the threadgroup.
-    pub(in crate::cpu) geometry: Geometry,
-}
-
-struct Pass<'a> {
-    facts: Facts<'a>,
-    flow: Flow,
-    stack: Vec<Context>,
+struct Solver<'a> {
+    function: &'a Function,
+    geometry: Geometry,
+    context: &'a dyn DivergenceContext,
+    incoming: IncomingValues,
+    divergence: Divergence,
+    enclosing: Vec<Enclosing>,
+    /// By local: the least number of constructs around a start of its lifetime.
+    local_depth: Vec<Option<usize>>,
     changed: bool,
 }
 
-impl Flow {
-    /// Runs the analysis.
-    pub(in crate::cpu) fn new(facts: Facts<'_>) -> Self {
-        let function = facts.function;
-        let flow = Self {
+impl Divergence {
+    /// Analyses a function whose threads are assigned to SIMD-groups by the geometry.
+    pub fn of(function: &Function, geometry: Geometry, context: &dyn DivergenceContext) -> Self {
+        let divergence = Self {
             values: function.values.iter().map(|v| vec![Shape::Bottom; usize::from(v.ty.lanes())]).collect(),
-            vars: vec![Shape::Bottom; facts.storage.vars.len()],
+            variables: vec![Shape::Bottom; context.variables()],
             constructs: vec![Construct::default(); function.insts.len()],
-            masked: BTreeSet::new(),
+            masked_stores: BTreeSet::new(),
             returns_diverge: false,
+            locals: vec![Shape::Bottom; function.locals.len()],
+            labelled: vec![None; function.labels as usize],
         };
-        let mut pass = Pass { facts, flow, stack: Vec::new(), changed: true };
-        for &param in &function.params {
-            pass.flow.values[param.index()] = vec![Shape::Affine(Affine::known([0; LANES]))];
+        let incoming = IncomingValues::of(function);
+        let local_depth = vec![None; function.locals.len()];
+        let enclosing = Vec::new();
+        let mut solver = Solver {
+            function,
+            geometry,
+            context,
+            incoming,
+            divergence,
+            enclosing,
+            local_depth,
+            changed: true,
+        };
+        for (index, &param) in function.params.iter().enumerate() {
+            let components = usize::from(function.ty(param).lanes());
+            solver.divergence.values[param.index()] = vec![context.parameter(index); components];
         }
-        while std::mem::take(&mut pass.changed) {
-            pass.block(function.body);
+        while std::mem::take(&mut solver.changed) {
+            solver.block(function.body);
         }
-        debug_assert!(pass.stack.is_empty(), "the analysis leaves every construct that it enters");
-        let mut flow = pass.flow;
+        debug_assert!(solver.enclosing.is_empty(), "the analysis leaves every construct that it enters");
+        let mut divergence = solver.divergence;
         // What was never written has an arbitrary value; a uniform one is the cheapest.
-        for shape in flow.values.iter_mut().flatten().chain(&mut flow.vars) {
+        for shape in divergence.values.iter_mut().flatten().chain(&mut divergence.variables) {
             if *shape == Shape::Bottom {
                 *shape = Shape::uniform(true);
             }
         }
-        flow
+        divergence
     }
 
     /// The single shape of a scalar or pointer.
-    pub(in crate::cpu) fn shape(&self, value: Value) -> &Shape {
+    pub fn shape(&self, value: Value) -> &Shape {
         &self.values[value.index()][0]
     }
 
+    /// Whether the value is equal in all lanes that execute its definition together.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        self.values[value.index()].iter().all(Shape::is_uniform)
+    }
+
+    /// Whether all lanes that read the local, which the context does not split, read the same.
+    pub fn is_uniform_local(&self, local: Local) -> bool {
+        matches!(self.locals[local.index()], Shape::Bottom) || self.locals[local.index()].is_uniform()
+    }
+
     /// The construct's facts.
-    pub(in crate::cpu) fn construct(&self, inst: Inst) -> Construct {
+    pub fn construct(&self, inst: Inst) -> Construct {
         self.constructs[inst.index()]
     }
-}
 
-/// The shape of the addresses of offsets in one buffer.
-pub(in crate::cpu) fn addressed(offsets: &Shape) -> Shape {
-    match offsets {
-        Shape::Affine(lanes) => Shape::Affine(Affine { align: 0, ..lanes.normal() }),
-        other => other.clone(),
+    /// Whether some lanes leave for the label, or beyond its construct, while others stay.
+    pub fn exits_diverge(&self, label: Label) -> bool {
+        let construct = self.labelled[label.index()].map(|construct| self.construct(construct));
+        // The breaks of a switch run under its selector.
+        construct.is_some_and(|construct| construct.lanes_leave || construct.diverges)
     }
 }
 
-/// The shape of tagged pointers, from that of their offsets. Offsets saturate, so lanes keep their distances
-/// only if these are zero.
-pub(in crate::cpu) fn tagged(offsets: &Shape) -> Shape {
-    match offsets {
-        Shape::Bottom => Shape::Bottom,
-        Shape::Affine(lanes) if offsets.is_uniform() => {
-            Shape::Affine(Affine { is_constant: false, align: 0, pattern: None, ..lanes.clone() })
-        }
-        Shape::Affine(_) | Shape::Varying => Shape::Varying,
+impl Construct {
+    /// Whether its lanes take different paths, or leave it at different times.
+    pub fn separates_lanes(self) -> bool {
+        self.diverges || self.break_waits || self.continue_waits
     }
 }
 
-impl Pass<'_> {
+impl Solver<'_> {
     fn block(&mut self, block: Block) {
-        for &inst in self.facts.function.block(block) {
+        let function = self.function;
+        for &inst in function.block(block) {
             self.inst(inst);
         }
     }
 
     fn nested(&mut self, inst: Inst, label: Option<Label>, part: Part, block: Block) {
-        self.stack.push(Context { inst, label, part });
+        self.enclosing.push(Enclosing { inst, label, part });
         self.block(block);
-        let left = self.stack.pop();
+        let left = self.enclosing.pop();
         debug_assert!(left.is_some_and(|left| left.inst == inst), "constructs nest");
     }
 
     fn update(&mut self, inst: Inst, change: impl FnOnce(&mut Construct)) {
-        let construct = &mut self.flow.constructs[inst.index()];
+        let construct = &mut self.divergence.constructs[inst.index()];
         let before = *construct;
         change(construct);
         self.changed |= *construct != before;
     }
 
     fn branch_on(&mut self, inst: Inst, condition: Value) {
-        // The barrier rules make the condition of a group-level construct uniform.
-        if self.facts.group_level.contains(inst) {
+        // The rules of barriers make the condition uniform.
+        if self.context.runs_per_threadgroup(inst) {
             return;
         }
-        let shape = self.flow.shape(condition);
+        let shape = self.divergence.shape(condition);
         if *shape == Shape::Bottom {
+            // A later round visits the construct again.
             return;
         }
         let (lane, group) = (!shape.is_uniform(), !shape.is_group_uniform());
@@ -196,8 +212,11 @@ impl Pass<'_> {
     }
 
     fn inst(&mut self, inst: Inst) {
-        let function = self.facts.function;
+        let function = self.function;
         let data = function.inst(inst);
+        if let Some(label) = data.op.label() {
+            self.divergence.labelled[label.index()] = Some(inst);
+        }
         match &data.op {
             Op::If { cond, then, otherwise, .. } => {
                 self.branch_on(inst, *cond);
@@ -205,6 +224,7 @@ impl Pass<'_> {
                 self.nested(inst, None, Part::Otherwise, *otherwise);
             }
             Op::Loop { label, body, continuing, .. } => {
+                self.define_carried(inst, data.op.params());
                 self.nested(inst, Some(*label), Part::Body, *body);
                 self.nested(inst, Some(*label), Part::Continuing, *continuing);
             }
@@ -219,16 +239,19 @@ impl Pass<'_> {
             Op::Break(label, _) => self.jump(Some(*label), false),
             Op::Continue(label, _) => self.jump(Some(*label), true),
             Op::Return(_) => self.jump(None, false),
+            Op::LocalStart(local) => {
+                let (start, here) = (&mut self.local_depth[local.index()], self.enclosing.len());
+                *start = Some(start.map_or(here, |start| start.min(here)));
+            }
             Op::Store { ptr, value, .. } => self.store(inst, *ptr, *value),
             Op::MemCopy { dst, src, size, .. } => self.copy(inst, *dst, *src, *size),
-            Op::MemZero { dst, size, .. } => {
-                let size = i64::try_from(*size).unwrap_or(i64::MAX);
-                for var in self.facts.storage.vars_at(*dst, size).unwrap_or(0..0) {
-                    self.assign(inst, var, Shape::Affine(Affine::known([0; LANES])));
-                }
+            Op::MemZero { dst, size, .. } => self.clear(inst, *dst, *size),
+            Op::Call(_, args) => {
+                args.iter().filter(|arg| function.ty(**arg).is_ptr()).for_each(|&arg| self.escape(arg));
             }
             _ => {}
         }
+        self.define_carried(inst, data.op.results());
         if let Some(result) = data.result {
             let shapes = self.result(inst, result);
             self.set(result, shapes);
@@ -238,21 +261,70 @@ impl Pass<'_> {
     fn set(&mut self, value: Value, shapes: Vec<Shape>) {
         debug_assert_eq!(
             shapes.len(),
-            self.flow.values[value.index()].len(),
+            self.divergence.values[value.index()].len(),
             "{value} has one shape per component"
         );
-        if self.flow.values[value.index()] != shapes {
-            self.flow.values[value.index()] = shapes;
+        if self.divergence.values[value.index()] != shapes {
+            self.divergence.values[value.index()] = shapes;
             self.changed = true;
+        }
+    }
+
+    /// The parameters or results of a construct: what the jumps to it pass.
+    fn define_carried(&mut self, construct: Inst, values: &[Value]) {
+        for &value in values {
+            let mut sources = Vec::new();
+            self.incoming.each_source(self.function, value, |source| sources.push(source));
+            let own = self.divergence.constructs[construct.index()];
+            let is_param = matches!(self.function.values[value.index()].def, ValueDef::LoopParam(..));
+            let (lanes_part, groups_part) = if is_param {
+                (own.continue_waits, own.group_continue_waits)
+            } else {
+                // One source only: all other lanes are elsewhere.
+                let arms = sources.len() > 1;
+                (own.break_waits || own.diverges && arms, own.group_break_waits || own.group_diverges && arms)
+            };
+            let shapes = (0..usize::from(self.function.ty(value).lanes())).map(|component| {
+                let of = |value: &Value| &self.divergence.values[value.index()][component];
+                let joined = sources.iter().fold(of(&value).clone(), |joined, source| {
+                    joined.join(&self.passed(*source, value, component))
+                });
+                joined.passed_by_jumps(lanes_part, groups_part)
+            });
+            let shapes = shapes.collect();
+            self.set(value, shapes);
+        }
+    }
+
+    /// The shape in which a parameter or result receives a component of a value: encoded where the parameter
+    /// is an encoded pointer.
+    fn passed(&self, source: Value, to: Value, component: usize) -> Shape {
+        let shape = &self.divergence.values[source.index()][component];
+        if self.function.ty(to).is_ptr() {
+            Self::in_form(shape, self.form(source), self.form(to))
+        } else {
+            shape.clone()
+        }
+    }
+
+    fn form(&self, pointer: Value) -> PointerForm {
+        self.context.pointer_form(self.function, pointer)
+    }
+
+    /// The shape of a pointer in another form.
+    fn in_form(shape: &Shape, from: PointerForm, to: PointerForm) -> Shape {
+        match to {
+            PointerForm::Encoded if from != PointerForm::Encoded => transfer::encoded(shape),
+            _ => shape.clone(),
         }
     }
 
     /// A jump to a label, or out of the function.
     fn jump(&mut self, target: Option<Label>, is_continue: bool) {
         let (mut lane, mut group) = (false, false);
-        for depth in (0..self.stack.len()).rev() {
-            let Context { inst, label, part } = self.stack[depth];
-            let construct = self.flow.construct(inst);
+        for depth in (0..self.enclosing.len()).rev() {
+            let Enclosing { inst, label, part } = self.enclosing[depth];
+            let construct = self.divergence.construct(inst);
             if label.is_some() && label == target {
                 self.update(inst, |c| {
                     c.lanes_leave |= lane;
@@ -266,7 +338,7 @@ impl Pass<'_> {
                 });
                 return;
             }
-            if part != Part::Body && part != Part::Continuing {
+            if matches!(part, Part::Then | Part::Otherwise | Part::Case) {
                 lane |= construct.diverges;
                 group |= construct.group_diverges;
             }
@@ -281,150 +353,9 @@ impl Pass<'_> {
             }
         }
         debug_assert!(target.is_none(), "the label of a break or continue belongs to an enclosing construct");
-        if target.is_none() && lane && !self.flow.returns_diverge {
-            self.flow.returns_diverge = true;
+        if target.is_none() && lane && !self.divergence.returns_diverge {
+            self.divergence.returns_diverge = true;
             self.changed = true;
         }
-    }
-
-    /// Whether the promoted variable is live where switched-off lanes wait, and where other SIMD-groups do.
-    fn waits_for(&self, var: usize) -> (bool, bool) {
-        let (mut lane, mut group) = (false, false);
-        let liveness = self.facts.liveness;
-        for context in &self.stack {
-            let construct = self.flow.construct(context.inst);
-            let after = liveness.after(context.inst).contains(var);
-            let mut wait = |lanes: bool, groups: bool, live: bool| {
-                lane |= lanes && live;
-                group |= groups && live;
-            };
-            let (diverges, group_diverges) = (construct.diverges, construct.group_diverges);
-            match (&self.facts.function.inst(context.inst).op, context.part) {
-                (Op::If { otherwise, .. }, Part::Then) => {
-                    wait(diverges, group_diverges, liveness.at_entry(*otherwise).contains(var));
-                }
-                (Op::If { .. }, _) => wait(diverges, group_diverges, after),
-                (Op::Switch { cases, default, .. }, _) => {
-                    let entries = cases.iter().map(|case| case.body).chain([*default]);
-                    let live = after || entries.into_iter().any(|b| liveness.at_entry(b).contains(var));
-                    wait(diverges, group_diverges, live);
-                }
-                (Op::Loop { continuing, .. }, Part::Body) => {
-                    let live = liveness.at_entry(*continuing).contains(var);
-                    wait(construct.continue_waits, construct.group_continue_waits, live);
-                }
-                _ => {}
-            }
-            if context.label.is_some() {
-                wait(construct.break_waits, construct.group_break_waits, after);
-            }
-        }
-        (lane, group)
-    }
-
-    fn assign(&mut self, inst: Inst, var: usize, shape: Shape) {
-        let (lane, group) = self.waits_for(var);
-        if lane {
-            self.changed |= self.flow.masked.insert((inst, var));
-        }
-        let shape = match &shape {
-            Shape::Bottom => return,
-            _ if lane => Shape::Varying,
-            Shape::Affine(lanes) if lanes.assumed => Shape::Varying,
-            shape if group => shape.not_group(),
-            shape => shape.clone(),
-        };
-        let joined = self.flow.vars[var].join(&shape);
-        if joined != self.flow.vars[var] {
-            self.flow.vars[var] = joined;
-            self.changed = true;
-        }
-    }
-
-    /// The shape that a value of one type has as another type of the same size.
-    fn reinterpreted(from: PromotedType, to: PromotedType, shape: &Shape) -> Shape {
-        let integer = |ty: PromotedType| matches!(ty, PromotedType::Scalar(s) if s.is_int());
-        if from == to || integer(from) && integer(to) {
-            return shape.clone();
-        }
-        match (from, to) {
-            (PromotedType::Pointer(..), PromotedType::Pointer(Root::Many, _)) => tagged(shape),
-            (PromotedType::Pointer(..), PromotedType::Pointer(..)) => shape.clone(),
-            _ => all_uniform([shape]),
-        }
-    }
-
-    fn type_of(&self, value: Value) -> PromotedType {
-        match self.facts.function.ty(value) {
-            Type::Scalar(scalar) | Type::Vector(scalar, _) => PromotedType::Scalar(scalar),
-            Type::Ptr(space) => PromotedType::Pointer(self.facts.storage.pointer(value).root, space),
-        }
-    }
-
-    fn store(&mut self, inst: Inst, ptr: Value, value: Value) {
-        let size = i64::from(self.facts.function.ty(value).size());
-        let Some(vars) = self.facts.storage.vars_at(ptr, size) else { return };
-        let from = self.type_of(value);
-        let shapes = self.flow.values[value.index()].clone();
-        debug_assert_eq!(vars.len(), shapes.len(), "a store to promoted variables writes one per component");
-        for (var, shape) in vars.zip(&shapes) {
-            let to = self.facts.storage.vars[var].ty;
-            self.assign(inst, var, Self::reinterpreted(from, to, shape));
-        }
-    }
-
-    fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64) {
-        let storage = self.facts.storage;
-        let size = i64::try_from(size).unwrap_or(i64::MAX);
-        let Some(vars) = storage.vars_at(dst, size) else { return };
-        let start = storage.pointer(dst).offset.expect("promoted variables are at known offsets");
-        let memory = match storage.array_at(src) {
-            Some(_) => Shape::Varying,
-            None => self.loaded(src),
-        };
-        for var in vars {
-            let to = storage.vars[var];
-            let from = storage.pointer(src);
-            let source = match from.root {
-                Root::Local(local) if storage.vars_at(src, size).is_some() => {
-                    let offset = from.offset.expect("promoted variables are at known offsets");
-                    let place = offset + to.offset - start;
-                    storage.vars_in(local, place, to.size).next()
-                }
-                _ => None,
-            };
-            let shape = match source {
-                Some(source) => Self::reinterpreted(storage.vars[source].ty, to.ty, &self.flow.vars[source]),
-                None => memory.clone(),
-            };
-            self.assign(inst, var, shape);
-        }
-    }
-
-    /// The shape of what is loaded from memory that all lanes share.
-    fn loaded(&self, ptr: Value) -> Shape {
-        let constant = self.facts.function.ty(ptr) == Type::Ptr(Space::Constant);
-        match all_uniform([self.flow.shape(ptr)]) {
-            shape if constant => shape,
-            shape => shape.not_group(),
-        }
-    }
-}
-
-/// The space of a pointer value.
-pub(in crate::cpu) fn ptr_space(function: &Function, ptr: Value) -> Space {
-    match function.ty(ptr) {
-        Type::Ptr(space) => space,
-        other => unreachable!("{ptr} is a {other:?}, not a pointer"),
-    }
-}
-
-/// Whether the integer is known not to be negative when read as signed.
-pub(in crate::cpu) fn is_non_negative(facts: Facts<'_>, value: Value) -> bool {
-    match facts.function.ty(value) {
-        Type::Scalar(scalar) if scalar.is_int() => {
-            upper_bound(facts.function, facts.geometry, value) <= anymetal_ir::eval::mask(scalar) >> 1
-        }
-        _ => false,
     }
 }

@@ -2,12 +2,11 @@
 
 use anymetal_ir::Query;
 
-use super::{Affine, Shape, trailing_zeros};
-use crate::cpu::llvm_text::LANES;
+use super::{Affine, LANES, Shape, trailing_zeros};
 
 /// What is known of the threadgroups that a version of the code runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Geometry {
+pub enum Geometry {
     /// Exactly this size.
     Full([u32; 3]),
     /// Exactly this size, lanes along y first; for kernels that cannot tell.
@@ -21,7 +20,7 @@ pub(crate) enum Geometry {
 /// How a thread's position along one axis is computed from the SIMD-group's first linear index
 /// (`first`) and the lane. One rule for the analysis and the emitter.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::cpu) enum Position {
+pub enum Position {
     /// Always zero.
     Zero,
     /// `first / divide % modulo + pattern[lane]`; a modulo of 0 is none.
@@ -41,23 +40,23 @@ pub(in crate::cpu) enum Position {
 
 impl Geometry {
     /// The size, if known.
-    pub(in crate::cpu) fn size(self) -> Option<[u32; 3]> {
+    pub fn size(self) -> Option<[u32; 3]> {
         if let Self::Full(size) | Self::YMajor(size) = self { Some(size) } else { None }
     }
 
     /// Threads, if known.
-    pub(in crate::cpu) fn threads(self) -> Option<u32> {
+    pub fn threads(self) -> Option<u32> {
         self.size().map(|size| size.iter().product())
     }
 
     /// How the position along an axis is computed.
-    pub(in crate::cpu) fn position(self, axis: u8) -> Position {
+    pub fn position(self, axis: u8) -> Position {
         debug_assert!(axis < 3, "axes are x, y and z");
         match (self, axis) {
             (Self::Full(size), _) => full_position(size, axis),
             (Self::YMajor([x, y, z]), 0 | 1) => full_position([y, x, z], 1 - axis),
             (Self::YMajor([x, y, z]), _) => full_position([y, x, z], axis),
-            (Self::Line, 0) => linear(),
+            (Self::Line, 0) => Position::linear(),
             (Self::Line, _) => Position::Zero,
             (Self::Any, _) => Position::Computed,
         }
@@ -68,9 +67,11 @@ fn lane_pattern(f: impl Fn(i64) -> i64) -> [i64; LANES] {
     std::array::from_fn(|lane| f(lane as i64))
 }
 
-/// The linear index in the threadgroup.
-pub(in crate::cpu) fn linear() -> Position {
-    Position::Based { divide: 1, modulo: 0, pattern: lane_pattern(|lane| lane) }
+impl Position {
+    /// The linear index in the threadgroup.
+    pub fn linear() -> Self {
+        Self::Based { divide: 1, modulo: 0, pattern: lane_pattern(|lane| lane) }
+    }
 }
 
 fn full_position(size: [u32; 3], axis: u8) -> Position {
@@ -81,7 +82,7 @@ fn full_position(size: [u32; 3], axis: u8) -> Position {
         return Position::Zero;
     }
     if u64::from(length) == u64::from(x) * u64::from(y) * u64::from(z) {
-        return linear();
+        return Position::linear();
     }
     let lanes = LANES as u32;
     let rows = (lanes / x).max(1);
@@ -108,12 +109,12 @@ fn full_position(size: [u32; 3], axis: u8) -> Position {
 }
 
 /// The shape of a query.
-pub(in crate::cpu) fn query_shape(geometry: Geometry, query: Query) -> Shape {
+pub(super) fn query_shape(geometry: Geometry, query: Query) -> Shape {
     let lanes = match query {
         Query::ThreadIndexInSimdgroup => Affine::known(lane_pattern(|lane| lane)),
         Query::ThreadIndexInQuadgroup => Affine::known(lane_pattern(|lane| lane % 4)),
         Query::QuadgroupIndexInThreadgroup => Affine::based(lane_pattern(|lane| lane / 4), 3),
-        Query::ThreadIndexInThreadgroup => return position_shape(geometry, &linear()),
+        Query::ThreadIndexInThreadgroup => return position_shape(geometry, &Position::linear()),
         Query::ThreadPositionInThreadgroup(axis) => {
             return position_shape(geometry, &geometry.position(axis));
         }

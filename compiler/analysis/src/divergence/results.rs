@@ -2,21 +2,19 @@
 
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Scalar, SimdOp, Space, Type, Value};
 
-use super::{Pass, addressed, is_non_negative, ptr_space, tagged};
-use crate::cpu::llvm_text::LANES;
-use crate::cpu::shape::queries::query_shape;
-use crate::cpu::shape::range::upper_bound;
-use crate::cpu::shape::transfer::{self, all_uniform};
-use crate::cpu::shape::{Affine, Shape};
-use crate::cpu::storage::Root;
+use super::context::PointerForm;
+use super::positions::query_shape;
+use super::transfer::{self, addressed, all_uniform, encoded};
+use super::{Affine, LANES, Shape, Solver};
+use crate::ranges::{is_non_negative, upper_bound};
 
-impl Pass<'_> {
+impl Solver<'_> {
     pub(super) fn result(&self, inst: Inst, result: Value) -> Vec<Shape> {
-        let function = self.facts.function;
+        let function = self.function;
         let data = function.inst(inst);
         let ty = function.ty(result);
         let count = usize::from(ty.lanes());
-        let of = |value: Value| &self.flow.values[value.index()];
+        let of = |value: Value| &self.divergence.values[value.index()];
         let scalar = |value: Value| function.ty(value).scalar().expect("arithmetic operands are numbers");
         let each = |f: &dyn Fn(usize) -> Shape| (0..count).map(f).collect::<Vec<_>>();
         match &data.op {
@@ -40,12 +38,7 @@ impl Pass<'_> {
             }
             Op::Compare(op, a, b) => each(&|k| transfer::compare(*op, scalar(*a), &of(*a)[k], &of(*b)[k])),
             Op::Select(c, a, b) if ty.is_ptr() => {
-                let many = self.facts.storage.pointer(result).root == Root::Many;
-                let own = |value: Value| match self.facts.storage.pointer(value).root {
-                    Root::Many => of(value)[0].clone(),
-                    _ if many => tagged(&of(value)[0]),
-                    _ => of(value)[0].clone(),
-                };
+                let own = |value: Value| Self::in_form(&of(value)[0], self.form(value), self.form(result));
                 vec![transfer::select(&of(*c)[0], &own(*a), &own(*b))]
             }
             Op::Select(c, a, b) => each(&|k| {
@@ -71,33 +64,33 @@ impl Pass<'_> {
             }
             Op::PtrAdd { base, index, scale, offset } => {
                 let offsets = self.pointer_sum(*base, *index, *scale, *offset);
-                vec![match self.facts.storage.pointer(result).root {
-                    Root::Many => tagged(&offsets),
-                    _ => offsets,
-                }]
+                vec![Self::in_form(&offsets, PointerForm::Offset, self.form(result))]
             }
             Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
                 vec![Shape::Affine(Affine::known([0; LANES]))]
             }
             Op::Load { ptr, .. } => self.load(*ptr, result),
-            Op::AtomicLoad(ptr) => vec![all_uniform(of(*ptr)).not_group()],
-            Op::Query(query) => vec![query_shape(self.facts.geometry, *query)],
-            Op::Simd(op, _) => Self::simd(*op, count),
+            Op::AtomicLoad(ptr) => vec![self.loaded_atomically(*ptr)],
+            Op::Query(query) => vec![query_shape(self.geometry, *query)],
+            Op::Simd(op, args) => self.simd(*op, args, count),
+            // A parameter or result of a construct is defined with it; calls, matrices and other atomic
+            // operations have different results in each lane.
             _ => vec![Shape::Varying; count],
         }
     }
 
     fn binary(&self, op: BinOp, a: Value, b: Value, component: usize) -> Shape {
-        let function = self.facts.function;
+        let function = self.function;
         let scalar = function.ty(a).scalar().expect("arithmetic operands are numbers");
-        let (x, y) = (&self.flow.values[a.index()][component], &self.flow.values[b.index()][component]);
-        transfer::binary(op, scalar, x, y, is_non_negative(self.facts, a))
+        let (x, y) =
+            (&self.divergence.values[a.index()][component], &self.divergence.values[b.index()][component]);
+        transfer::binary(op, scalar, x, y, is_non_negative(function, self.geometry, a))
     }
 
     fn cast(&self, op: CastOp, a: Value, to: Type) -> Vec<Shape> {
-        let function = self.facts.function;
-        let shapes = &self.flow.values[a.index()];
-        let many = self.facts.storage.pointer(a).root == Root::Many;
+        let function = self.function;
+        let shapes = &self.divergence.values[a.index()];
+        let many = function.ty(a).is_ptr() && self.form(a) == PointerForm::Encoded;
         match (op, function.ty(a).scalar(), to.scalar()) {
             (CastOp::PtrToInt, ..) if !many => vec![self.address_shape(a, &shapes[0])],
             (CastOp::PtrToInt | CastOp::IntToPtr, ..) => {
@@ -117,25 +110,25 @@ impl Pass<'_> {
             }
             (_, Some(from), Some(to)) => {
                 let bound =
-                    if shapes.len() == 1 { upper_bound(function, self.facts.geometry, a) } else { u64::MAX };
+                    if shapes.len() == 1 { upper_bound(function, self.geometry, a) } else { u64::MAX };
                 shapes.iter().map(|shape| transfer::cast(op, from, to, shape, bound)).collect()
             }
             _ => vec![Shape::Varying; usize::from(to.lanes())],
         }
     }
 
-    /// The shape of the bits of a pointer with a known root.
+    /// The shape of the bits of a pointer with a known allocation.
     fn address_shape(&self, pointer: Value, offsets: &Shape) -> Shape {
-        match (self.facts.storage.pointer(pointer).root, ptr_space(self.facts.function, pointer)) {
-            (Root::Argument(_), Space::Device | Space::Constant) => addressed(offsets),
-            _ => tagged(offsets),
+        match (self.form(pointer), self.function.ty(pointer)) {
+            (PointerForm::ArgumentOffset, Type::Ptr(Space::Device | Space::Constant)) => addressed(offsets),
+            _ => encoded(offsets),
         }
     }
 
     fn pointer_sum(&self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Shape {
-        debug_assert!(self.facts.function.ty(base).is_ptr(), "a pointer sum starts at a pointer");
+        debug_assert!(self.function.ty(base).is_ptr(), "a pointer sum starts at a pointer");
         let known = |value: i64| Shape::Affine(Affine::known([value; LANES]));
-        let of = |value: Value| self.flow.shape(value);
+        let of = |value: Value| self.divergence.shape(value);
         let add = |a: &Shape, b: &Shape| transfer::binary(BinOp::Add, Scalar::I64, a, b, false);
         let mut sum = of(base).clone();
         if let Some(index) = index {
@@ -146,34 +139,13 @@ impl Pass<'_> {
         add(&sum, &known(offset))
     }
 
-    fn load(&self, ptr: Value, result: Value) -> Vec<Shape> {
-        let ty = self.facts.function.ty(result);
-        let storage = self.facts.storage;
-        if let Some(vars) = storage.vars_at(ptr, i64::from(ty.size())) {
-            let to = self.type_of(result);
-            return vars
-                .map(|var| Self::reinterpreted(storage.vars[var].ty, to, &self.flow.vars[var]))
-                .collect();
-        }
-        let shape = if ptr_space(self.facts.function, ptr) == Space::Thread {
-            Shape::Varying
-        } else {
-            self.loaded(ptr)
-        };
-        vec![shape; usize::from(ty.lanes())]
-    }
-
-    fn simd(op: SimdOp, count: usize) -> Vec<Shape> {
+    fn simd(&self, op: SimdOp, args: &[Value], count: usize) -> Vec<Shape> {
         let uniform = op.is_simdgroup_reduction()
             || matches!(
                 op,
-                SimdOp::Broadcast
-                    | SimdOp::BroadcastFirst
-                    | SimdOp::Any
-                    | SimdOp::All
-                    | SimdOp::Ballot
-                    | SimdOp::ActiveMask
-            );
+                SimdOp::BroadcastFirst | SimdOp::Any | SimdOp::All | SimdOp::Ballot | SimdOp::ActiveMask
+            )
+            || op == SimdOp::Broadcast && self.divergence.is_uniform(args[1]);
         // A shuffle of a uniform value varies: it is zero where the source is off.
         vec![if uniform { Shape::uniform(false) } else { Shape::Varying }; count]
     }

@@ -1,29 +1,21 @@
-//! Divergence and stride analysis: how a value differs between the 32 lanes of a SIMD-group.
+//! The lattice: what is known of a value's lanes.
 //!
 //! A value is either *affine* ([`Affine`]): `base[segment of lane] + pattern[lane]` with few scalar bases
 //! and a pattern known at compile time, or varying. Uniform values are the affine ones with one base and no
-//! pattern. Speed rests on this: an affine address is a plain vector access.
-//!
-//! Invariant: shapes only move up the lattice `Bottom < Affine < Varying` while the analysis in `flow`
-//! iterates, and the emitter computes values in exactly the form that the analysis found. `transfer` has
-//! one rule per operation, `queries` the thread positions, `range` proves that sums of a base and a pattern
-//! do not wrap.
-
-pub(super) mod flow;
-pub(crate) mod queries;
-pub(crate) mod range;
-pub(super) mod transfer;
+//! pattern. Speed rests on this: an affine address is a plain vector access. Code generators compute values
+//! in exactly the form that the analysis found.
 
 use std::rc::Rc;
 
-use super::llvm_text::LANES;
+/// Threads of a SIMD-group.
+pub const LANES: usize = 32;
 
 /// The maximum number of segments that are worth scalar bases.
 const MAX_SEGMENTS: usize = 8;
 
 /// What is known of a value's lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Shape {
+pub enum Shape {
     /// Not computed yet.
     Bottom,
     /// Base and pattern.
@@ -34,61 +26,86 @@ pub(super) enum Shape {
 
 /// `value[lane] = base[lane / segment_len] + pattern[lane]`, modulo the type's width.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Affine {
+pub struct Affine {
     /// 1, 2, 4 or 8 bases.
-    pub(super) segments: usize,
+    pub segments: usize,
     /// `None`: zeros.
-    pub(super) pattern: Option<Rc<[i64; LANES]>>,
+    pub pattern: Option<Rc<[i64; LANES]>>,
     /// The base (only one then) is zero: the pattern is the value.
-    pub(super) is_constant: bool,
+    pub is_constant: bool,
     /// All bases are multiples of `1 << align`.
-    pub(super) align: u32,
+    pub align: u32,
     /// The bases are the same for all SIMD-groups of the threadgroup.
-    pub(super) group: bool,
-    /// Holds only if a condition tested at run time does (a widened sum did not wrap); without it the
-    /// value must be computed lane by lane from its operands.
-    pub(super) assumed: bool,
+    pub group: bool,
+    /// What the form depends on; where that does not hold at run time, the value must be computed lane by
+    /// lane from its operands.
+    pub assumption: Option<Assumption>,
+}
+
+/// A condition that code tests at run time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Assumption {
+    /// No sum of a base and a pattern wraps before it is widened.
+    NoWrap,
+    /// A minimum or maximum limits no lane.
+    Unclamped,
+    /// A factor is 1.
+    UnitFactor,
 }
 
 impl Affine {
     /// One unknown base.
-    pub(super) fn uniform(group: bool) -> Self {
-        Self { segments: 1, pattern: None, is_constant: false, align: 0, group, assumed: false }
+    pub fn uniform(group: bool) -> Self {
+        Self { segments: 1, pattern: None, is_constant: false, align: 0, group, assumption: None }
     }
 
     /// Values known now.
-    pub(super) fn known(values: [i64; LANES]) -> Self {
+    pub fn known(values: [i64; LANES]) -> Self {
         let pattern = if values == [0; LANES] { None } else { Some(Rc::new(values)) };
-        Self { segments: 1, pattern, is_constant: true, align: 31, group: true, assumed: false }
+        Self { segments: 1, pattern, is_constant: true, align: 31, group: true, assumption: None }
     }
 
     /// One base plus a pattern.
-    pub(super) fn based(pattern: [i64; LANES], align: u32) -> Self {
+    pub fn based(pattern: [i64; LANES], align: u32) -> Self {
         assert!(align <= 31, "alignments are tracked up to 2^31");
         let pattern = if pattern == [0; LANES] { None } else { Some(Rc::new(pattern)) };
-        Self { segments: 1, pattern, is_constant: false, align, group: false, assumed: false }
+        Self { segments: 1, pattern, is_constant: false, align, group: false, assumption: None }
     }
 
     /// Whether all lanes have the same value.
-    pub(super) fn is_uniform(&self) -> bool {
+    pub fn is_uniform(&self) -> bool {
         self.segments == 1
             && self.pattern.as_ref().is_none_or(|pattern| pattern.iter().all(|&value| value == pattern[0]))
     }
 
+    /// Whether the form depends on a condition that is tested at run time.
+    pub fn is_assumed(&self) -> bool {
+        self.assumption.is_some()
+    }
+
+    /// The positive distance of the values of each lane from those of the lane before, if it is the same.
+    pub fn rising_step(&self) -> Option<u32> {
+        let step = self.at(1).wrapping_sub(self.at(0));
+        let rises =
+            (0..LANES).all(|lane| self.at(lane) == self.at(0).wrapping_add(step.wrapping_mul(lane as i64)));
+        let step = u32::try_from(step).ok().filter(|&step| step > 0);
+        step.filter(|_| rises && self.segments == 1 && !self.is_assumed())
+    }
+
     /// The value, if all lanes have the same one and it is known now.
-    pub(super) fn constant(&self) -> Option<i64> {
+    pub fn constant(&self) -> Option<i64> {
         (self.is_constant && self.is_uniform()).then(|| self.at(0))
     }
 
     /// Whether the pattern stays below the alignment of the bases, so that bits do not mix.
-    pub(super) fn is_disjoint(&self) -> bool {
+    pub fn is_disjoint(&self) -> bool {
         assert!(self.align <= 31, "alignments are tracked up to 2^31");
         let (low, high) = self.extent();
         self.is_constant && low >= 0 || low >= 0 && high < 1 << self.align
     }
 
     /// Lanes per segment.
-    pub(super) fn segment_len(&self) -> usize {
+    pub fn segment_len(&self) -> usize {
         assert!(
             self.segments.is_power_of_two() && self.segments <= MAX_SEGMENTS,
             "lanes divide into 1, 2, 4 or 8 segments, not {}",
@@ -98,30 +115,30 @@ impl Affine {
     }
 
     /// The pattern's value in a lane.
-    pub(super) fn at(&self, lane: usize) -> i64 {
+    pub fn at(&self, lane: usize) -> i64 {
         debug_assert!(lane < LANES, "a SIMD-group has no lane {lane}");
         self.pattern.as_ref().map_or(0, |pattern| pattern[lane])
     }
 
     /// The pattern, zeros written out.
-    pub(super) fn values(&self) -> [i64; LANES] {
+    pub fn values(&self) -> [i64; LANES] {
         self.pattern.as_ref().map_or([0; LANES], |pattern| **pattern)
     }
 
     /// With another pattern.
-    pub(super) fn with_values(&self, values: [i64; LANES]) -> Self {
+    pub fn with_values(&self, values: [i64; LANES]) -> Self {
         let pattern = if values == [0; LANES] { None } else { Some(Rc::new(values)) };
         Self { pattern, ..self.clone() }
     }
 
     /// The smallest and the largest pattern value.
-    pub(super) fn extent(&self) -> (i64, i64) {
+    pub fn extent(&self) -> (i64, i64) {
         let values = self.values();
         (values.iter().copied().min().unwrap_or(0), values.iter().copied().max().unwrap_or(0))
     }
 
     /// With more bases, each repeated.
-    pub(super) fn widened(&self, segments: usize) -> Self {
+    pub fn widened(&self, segments: usize) -> Self {
         assert!(
             segments.is_multiple_of(self.segments),
             "{} bases do not repeat into {segments}",
@@ -131,7 +148,7 @@ impl Affine {
     }
 
     /// The form in which each segment's first lane has pattern zero.
-    pub(super) fn normal(&self) -> Self {
+    pub fn normal(&self) -> Self {
         let len = self.segment_len();
         let mut align = if self.is_constant { 31 } else { self.align };
         let mut values = self.values();
@@ -148,12 +165,12 @@ impl Affine {
     }
 
     /// The form that shapes are kept in: absolute, or normal.
-    pub(super) fn kept(&self) -> Self {
+    pub fn kept(&self) -> Self {
         if self.is_constant { self.clone() } else { self.normal() }
     }
 
     /// The fewest segments (not fewer than now) in which the pattern is constant.
-    pub(super) fn constant_segments(&self) -> Option<usize> {
+    pub fn constant_segments(&self) -> Option<usize> {
         let mut segments = self.segments;
         while segments <= MAX_SEGMENTS {
             let len = LANES / segments;
@@ -177,7 +194,7 @@ impl Affine {
         Shape::Affine(Self {
             align: a.align.min(b.align),
             group: a.group && b.group,
-            assumed: a.assumed || b.assumed,
+            assumption: a.assumption.max(b.assumption),
             ..a
         })
     }
@@ -185,22 +202,22 @@ impl Affine {
 
 impl Shape {
     /// One unknown base.
-    pub(super) fn uniform(group: bool) -> Self {
+    pub fn uniform(group: bool) -> Self {
         Self::Affine(Affine::uniform(group))
     }
 
     /// Whether all lanes have the same value, for sure.
-    pub(super) fn is_uniform(&self) -> bool {
-        matches!(self, Self::Affine(lanes) if lanes.is_uniform() && !lanes.assumed)
+    pub fn is_uniform(&self) -> bool {
+        matches!(self, Self::Affine(lanes) if lanes.is_uniform() && !lanes.is_assumed())
     }
 
     /// Whether all threads of the threadgroup have the same value.
-    pub(super) fn is_group_uniform(&self) -> bool {
-        matches!(self, Self::Affine(lanes) if lanes.is_uniform() && lanes.group && !lanes.assumed)
+    pub fn is_group_uniform(&self) -> bool {
+        matches!(self, Self::Affine(lanes) if lanes.is_uniform() && lanes.group && !lanes.is_assumed())
     }
 
     /// The lanes, if affine.
-    pub(super) fn affine(&self) -> Option<&Affine> {
+    pub fn affine(&self) -> Option<&Affine> {
         match self {
             Self::Affine(lanes) => Some(lanes),
             _ => None,
@@ -208,7 +225,7 @@ impl Shape {
     }
 
     /// The least shape above both.
-    pub(super) fn join(&self, other: &Self) -> Self {
+    pub fn join(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Bottom, shape) | (shape, Self::Bottom) => shape.clone(),
             (Self::Affine(a), Self::Affine(b)) => a.join(b),
@@ -216,8 +233,19 @@ impl Shape {
         }
     }
 
+    /// The shape after jumps passed the value, or a masked store wrote it: `lanes` at different times, or
+    /// SIMD-groups by different paths.
+    pub(super) fn passed_by_jumps(&self, lanes: bool, groups: bool) -> Self {
+        match self {
+            Self::Bottom => Self::Bottom,
+            Self::Affine(affine) if lanes || affine.is_assumed() => Self::Varying,
+            Self::Affine(_) if groups => self.not_group(),
+            Self::Affine(_) | Self::Varying => self.clone(),
+        }
+    }
+
     /// The same, but not known to agree between SIMD-groups.
-    pub(super) fn not_group(&self) -> Self {
+    pub fn not_group(&self) -> Self {
         match self {
             Self::Affine(lanes) => Self::Affine(Affine { group: false, ..lanes.clone() }),
             other => other.clone(),
@@ -226,7 +254,7 @@ impl Shape {
 }
 
 /// How often two divides the number; 31 for zero and more.
-pub(super) fn trailing_zeros(value: i64) -> u32 {
+pub fn trailing_zeros(value: i64) -> u32 {
     if value == 0 { 31 } else { value.trailing_zeros().min(31) }
 }
 

@@ -9,11 +9,10 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
-
-use super::shape::flow::ptr_space;
-use super::shape::range::bound_anywhere;
 
 /// The maximum number of terms of an address.
 const MAX_TERMS: usize = 12;
@@ -126,7 +125,7 @@ pub(super) fn loads<'a>(
         let ty = function.ty(result);
         let is_plain =
             ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool) && !matches!(ty, Type::Ptr(_));
-        (is_plain && ptr_space(function, ptr) != Space::Thread).then_some((at, inst, ptr))
+        (is_plain && function.pointer_space(ptr) != Space::Thread).then_some((at, inst, ptr))
     })
 }
 
@@ -167,7 +166,9 @@ impl TermPolicy for Opaque<'_> {
         let Opaque(function) = *self;
         Some(match function.def(value) {
             Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), a)) => {
-                let (rest, constant) = constants_taken_out(function, cast, a, &bound_anywhere);
+                let (rest, constant) = constants_taken_out(function, cast, a, &|function, value| {
+                    upper_bound(function, Geometry::Any, value)
+                });
                 let term = if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
                 TermClass::Sum(plus(term, constant))
             }

@@ -15,8 +15,9 @@ use anymetal_ir::{BinOp, Block, CmpOp, Inst, Op, Query, Scalar, Type, Value};
 
 use super::llvm_text::LANES;
 use super::polynomial::{Factor, Polynomial, require};
-use super::shape::flow::{Facts, Flow};
-use super::shape::queries::Position;
+use crate::cpu::facts::Facts;
+use anymetal_analysis::divergence::Divergence;
+use anymetal_analysis::divergence::Position;
 
 /// Maximum depth of followed definitions.
 const DEPTH: u32 = 12;
@@ -52,7 +53,7 @@ pub(super) struct Known {
 /// A way through a region.
 pub(super) struct Interior<'a> {
     facts: Facts<'a>,
-    flow: &'a Flow,
+    divergence: &'a Divergence,
     /// What is known where the region begins, and what can be loaded there.
     known: Known,
     simdgroups: i64,
@@ -69,7 +70,7 @@ pub(super) struct Interior<'a> {
 }
 
 impl<'a> Interior<'a> {
-    pub(super) fn new(facts: Facts<'a>, flow: &'a Flow, known: Known) -> Option<Self> {
+    pub(super) fn new(facts: Facts<'a>, divergence: &'a Divergence, known: Known) -> Option<Self> {
         let threads = facts.geometry.threads()?;
         assert!(
             threads.is_multiple_of(LANES as u32),
@@ -77,7 +78,7 @@ impl<'a> Interior<'a> {
         );
         Some(Self {
             facts,
-            flow,
+            divergence,
             known,
             simdgroups: i64::from(threads / LANES as u32),
             sums: BTreeMap::new(),
@@ -234,7 +235,7 @@ impl<'a> Interior<'a> {
 
     /// A value that is the same in all lanes of all SIMD-groups, and known or loaded early.
     fn same_for_all(&mut self, value: Value) -> Option<Sum> {
-        if !self.flow.shape(value).is_group_uniform() {
+        if !self.divergence.shape(value).is_group_uniform() {
             return None;
         }
         if !self.known.before.contains(&value) {

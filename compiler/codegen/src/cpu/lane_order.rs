@@ -10,8 +10,7 @@
 use anymetal_analysis::IncomingValues;
 use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query, Space, Value};
 
-use super::shape::flow::ptr_space;
-use super::shape::queries::{Geometry, Position};
+use anymetal_analysis::divergence::{Geometry, Position};
 
 /// What an access is taken to cost whose lanes are not contiguous; one of lanes side by side, or in one
 /// place, costs 1.
@@ -146,7 +145,7 @@ impl<'a> Costs<'a> {
 
     fn access(&mut self, pointer: Value, bytes: u32, loops: u32) {
         assert!(loops <= MAX_LOOPS, "the loop depth is capped");
-        if ptr_space(self.function, pointer) == Space::Thread {
+        if self.function.pointer_space(pointer) == Space::Thread {
             return;
         }
         let weight = ROUNDS.pow(loops);

@@ -34,6 +34,7 @@
 mod bundles;
 mod emit;
 mod executed_group;
+mod facts;
 mod float_range;
 mod inline_budget;
 mod interior;
@@ -43,11 +44,9 @@ pub mod math;
 mod options;
 mod polynomial;
 mod regions;
-pub(crate) mod shape;
 mod split_module;
 mod stencil_rows;
 mod storage;
-mod target;
 pub(crate) mod walk;
 
 use std::borrow::Cow;
@@ -62,12 +61,12 @@ pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions
 use crate::llvm_text;
 use crate::requested_kernel::requested_kernel;
 
+use anymetal_analysis::divergence::Geometry;
 use bundles::Bundles;
-use emit::{Caller, Subroutines};
+use emit::Subroutines;
+use facts::Facts;
 use liveness::Liveness;
 use regions::GroupLevel;
-use shape::flow::Facts;
-use shape::queries::Geometry;
 use storage::threadgroup::ThreadgroupVariables;
 use storage::{Root, Storage};
 
@@ -92,12 +91,11 @@ pub fn lower(
     manager: &mut PassManager<'_>,
 ) -> Lowered {
     let mut general = module.function(kernel.function).clone();
-    manager.run(pipeline::CPU, module, &target::CpuTarget::any_size(kernel), &mut general);
+    manager.run(pipeline::CPU, module, None, &mut general);
     let whole = options.group_size.filter(|_| !options.baseline).and_then(|size| {
         let geometry = whole_geometry(module.function(kernel.function), size, options);
-        let target = target::CpuTarget::whole(kernel, geometry);
         let mut whole = general.clone();
-        let changed = manager.run(pipeline::CPU_WHOLE_THREADGROUPS, module, &target, &mut whole);
+        let changed = manager.run(pipeline::CPU_WHOLE_THREADGROUPS, module, Some(geometry), &mut whole);
         changed.then_some(whole)
     });
     Lowered { general, whole }
@@ -126,8 +124,7 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     debug_assert_eq!(general.params.len(), kernel.args.len(), "a kernel's parameters are its arguments");
     let mut with_variables = |function: &Function| {
         let mut function = function.clone();
-        let target = target::CpuTarget::any_size(kernel);
-        manager.run(pipeline::CPU_VARIABLES, module, &target, &mut function);
+        manager.run(pipeline::CPU_VARIABLES, module, None, &mut function);
         function
     };
     let called = match module.functions.as_slice() {
@@ -141,7 +138,8 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let general = analysed(&general)?;
     let whole = whole.as_ref().map(analysed).transpose()?;
     let analysed = [Some(&general), whole.as_ref()];
-    let callers: Vec<Caller<'_>> = analysed.into_iter().flatten().map(Analysed::caller).collect();
+    let callers: Vec<Facts<'_>> =
+        analysed.into_iter().flatten().map(|caller| caller.facts(Geometry::Any)).collect();
     let mut subroutines = Subroutines::new(&called, kernel, &options.features, &callers)?;
     for caller in analysed.into_iter().flatten() {
         subroutines.note_calls(&caller.function, &|pointer| caller.storage.pointer(pointer));
@@ -208,10 +206,6 @@ impl<'a> Analysed<'a> {
         let (group_level, bundles) = (GroupLevel::new(&function), Bundles::new(&function));
         let loops = CountedLoops::new(with_loops);
         Ok(Self { loops, function, storage, liveness, group_level, bundles })
-    }
-
-    fn caller(&self) -> Caller<'_> {
-        Caller { function: &self.function, pointers: self.storage.pointers() }
     }
 
     fn facts(&self, geometry: Geometry) -> Facts<'_> {

@@ -15,9 +15,9 @@ use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
-use super::shape::Affine;
-use super::shape::flow::Flow;
 use crate::patterns::{PointerSum, pointer_sum, widened};
+use anymetal_analysis::divergence::Affine;
+use anymetal_analysis::divergence::Divergence;
 
 /// Fewer loads are tested one by one.
 pub(super) const MIN_LOADS: usize = 3;
@@ -67,12 +67,12 @@ struct Key {
 
 impl StencilRows {
     /// Analyses a function.
-    pub(super) fn new(function: &Function, flow: &Flow) -> Self {
+    pub(super) fn new(function: &Function, divergence: &Divergence) -> Self {
         let mut found = Self::default();
         for_each_run(function, function.body, Memory::Any, &mut |run| {
             let mut groups: BTreeMap<Key, Vec<Member>> = BTreeMap::new();
             for (at, inst, pointer) in loads(function, run) {
-                if let Some((key, offset)) = key_of(function, flow, inst, pointer) {
+                if let Some((key, offset)) = key_of(function, divergence, inst, pointer) {
                     groups.entry(key).or_default().push(Member { inst, at, offset });
                 }
             }
@@ -149,14 +149,14 @@ impl StencilRows {
 }
 
 /// The address as what stencil rows have in common, and the bytes that tell their members apart.
-fn key_of(function: &Function, flow: &Flow, load: Inst, pointer: Value) -> Option<(Key, i64)> {
+fn key_of(function: &Function, divergence: &Divergence, load: Inst, pointer: Value) -> Option<(Key, i64)> {
     let PointerSum { base, index, scale, offset } = pointer_sum(function, pointer)?;
     let (cast, index) = widened(function, index?)?;
     let is_argument = matches!(function.values[base.index()].def, ValueDef::Param(_));
     if !is_argument || function.ty(index) != Type::Scalar(Scalar::I32) {
         return None;
     }
-    let terms = Unlimited { function, flow, limits_left: Cell::new(MAX_LIMITS) };
+    let terms = Unlimited { function, divergence, limits_left: Cell::new(MAX_LIMITS) };
     let index = Linear::of(function, index, &terms).filter(|index| index.terms.len() <= MAX_TERMS)?;
     let ty = function.ty(function.inst(load).result?);
     let key = Key {
@@ -174,7 +174,7 @@ fn key_of(function: &Function, flow: &Flow, load: Inst, pointer: Value) -> Optio
 /// Sums in which clamps are what they are where they limit no lane.
 struct Unlimited<'a> {
     function: &'a Function,
-    flow: &'a Flow,
+    divergence: &'a Divergence,
     limits_left: Cell<u32>,
 }
 
@@ -182,7 +182,7 @@ impl TermPolicy for Unlimited<'_> {
     type Term = Value;
 
     fn find(&self, value: Value) -> Option<TermClass<Value>> {
-        let lanes = |value: Value| match self.flow.values[value.index()].as_slice() {
+        let lanes = |value: Value| match self.divergence.values[value.index()].as_slice() {
             [shape] => shape.affine(),
             _ => None,
         };
@@ -192,7 +192,7 @@ impl TermPolicy for Unlimited<'_> {
             return Some(TermClass::Arithmetic);
         };
         // Only of these the affine form's condition says that nothing is limited.
-        if !lanes(value).is_some_and(|lanes| lanes.assumed) {
+        if !lanes(value).is_some_and(|lanes| lanes.is_assumed()) {
             return Some(TermClass::Sum(Linear::term(value)));
         }
         self.limits_left.set(self.limits_left.get().checked_sub(1)?);

@@ -19,12 +19,11 @@ mod vectors;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
+pub(crate) use anymetal_analysis::divergence::LANES;
 pub(crate) use atomics::rmw_name;
 pub(crate) use operand::{Opd, vector_const, wrap_int};
 pub(crate) use types::{lanes_type, mangle, scalar_type};
 
-/// Lanes of a SIMD-group.
-pub(crate) const LANES: usize = 32;
 /// The type of masks.
 pub(crate) const MASK: &str = "<32 x i1>";
 

@@ -7,7 +7,7 @@ use super::by_value::value_words;
 use super::convergence::Convergence;
 use super::matrix_layout::MatrixLayout;
 use crate::roots::{Pointer, Root, Roots};
-use crate::uniformity::{Uniformity, Varying};
+use anymetal_analysis::divergence::{Divergence, DivergenceContext, Geometry, PointerForm, PrivateAccess};
 
 /// The results of the analyses of one function.
 #[derive(Debug)]
@@ -22,26 +22,49 @@ pub(super) struct Analysis {
 
 impl Analysis {
     /// Analyses a kernel's function, whose instructions in program order are `order`.
-    pub(super) fn new(module: &Module, function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
+    pub(super) fn new(
+        (module, kernel): (&Module, &Kernel),
+        function: &Function,
+        order: &[Inst],
+        geometry: Geometry,
+    ) -> Self {
         let pointers =
             Roots::solve(function, kernel.args.iter().map(|argument| argument.enabled), order).pointers;
         let stored = MemoryObjects::of(module, function).stored();
-        let loads = |root, from| load_varies(function, (kernel, stored), root, from);
-        let uniformity = Uniformity::new(function, &Varying { params: &|_| false, loads: &loads }, &pointers);
-        let convergence = Convergence::new(function, order, &uniformity);
-        let matrix_layout = MatrixLayout::of(function, order, &pointers, &uniformity);
+        let context = Context { kernel, stored, pointers: &pointers };
+        let divergence = Divergence::of(function, geometry, &context);
+        let convergence = Convergence::new(function, order, &divergence);
+        let matrix_layout = MatrixLayout::of(function, order, &pointers, &divergence);
         Self { pointers, convergence, value_words: value_words(function, kernel, order), matrix_layout }
     }
 }
 
-/// Memory that no thread writes gives all lanes the same. What other threads write meanwhile may not.
-fn load_varies(function: &Function, (kernel, stored): (&Kernel, ObjectSet), root: Root, from: Value) -> bool {
-    match root {
-        Root::Global(_) => false,
-        Root::Argument(index) => {
-            let constant = function.ty(from) == Type::Ptr(Space::Constant);
-            !constant && (kernel.args[index].access != Access::Read || stored.has_parameter(index))
+/// The kernel's memory on a GPU.
+struct Context<'a> {
+    kernel: &'a Kernel,
+    stored: ObjectSet,
+    pointers: &'a [Pointer],
+}
+
+impl DivergenceContext for Context<'_> {
+    /// Lanes agree on memory that no thread writes. They need not load together.
+    fn loads_agree(&self, function: &Function, pointer: Value) -> bool {
+        match self.pointers[pointer.index()].root {
+            Root::Global(_) => true,
+            Root::Argument(index) => {
+                let is_written =
+                    self.kernel.args[index].access != Access::Read || self.stored.has_parameter(index);
+                function.ty(pointer) == Type::Ptr(Space::Constant) || !is_written
+            }
+            _ => false,
         }
-        _ => true,
+    }
+
+    fn pointer_form(&self, _function: &Function, pointer: Value) -> PointerForm {
+        self.pointers[pointer.index()].root.form()
+    }
+
+    fn private_access(&self, function: &Function, pointer: Value, _bytes: i64) -> PrivateAccess {
+        self.pointers[pointer.index()].root.private_access(function.pointer_space(pointer))
     }
 }

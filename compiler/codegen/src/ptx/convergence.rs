@@ -12,7 +12,7 @@
 
 use anymetal_ir::{BarrierScope, Block, Function, Inst, Label, Op};
 
-use crate::uniformity::Uniformity;
+use anymetal_analysis::divergence::Divergence;
 
 /// The constructs that are tracked.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ struct Contents {
 
 struct Marker<'a> {
     function: &'a Function,
-    uniformity: &'a Uniformity,
+    divergence: &'a Divergence,
     /// The operations that need to know the active lanes.
     needs_lanes: fn(&Op) -> bool,
     tracked: Vec<bool>,
@@ -48,12 +48,12 @@ pub(super) fn exchanges_lanes(op: &Op) -> bool {
 
 impl Convergence {
     /// Analyses a function.
-    pub(super) fn new(function: &Function, order: &[Inst], uniformity: &Uniformity) -> Self {
+    pub(super) fn new(function: &Function, order: &[Inst], divergence: &Divergence) -> Self {
         let has = |is_one: fn(&Op) -> bool| order.iter().any(|&inst| is_one(&function.inst(inst).op));
         let marked = |needs_lanes| {
             let tracked = vec![false; function.insts.len()];
             let matters = vec![false; function.labels as usize];
-            let mut marker = Marker { function, uniformity, needs_lanes, tracked, matters };
+            let mut marker = Marker { function, divergence, needs_lanes, tracked, matters };
             marker.block(function.body);
             marker.tracked
         };
@@ -106,9 +106,9 @@ impl Marker<'_> {
                 self.matters[label.index()] = needs;
             }
             let varies = match op {
-                Op::If { cond, .. } => !self.uniformity.is_uniform(*cond),
+                Op::If { cond, .. } => !self.divergence.is_uniform(*cond),
                 Op::Switch { selector, .. } => {
-                    !self.uniformity.is_uniform(*selector) || jumps.contains(&true)
+                    !self.divergence.is_uniform(*selector) || jumps.contains(&true)
                 }
                 _ => jumps.contains(&true),
             };
@@ -163,7 +163,7 @@ impl Marker<'_> {
                 Op::Switch { selector, .. } => Some(*selector),
                 _ => None,
             };
-            let varying = varying || condition.is_some_and(|value| !self.uniformity.is_uniform(value));
+            let varying = varying || condition.is_some_and(|value| !self.divergence.is_uniform(value));
             let own = op.label();
             inner.extend(own);
             for nested in op.blocks() {

@@ -7,7 +7,7 @@ use anymetal_analysis::IncomingValues;
 use anymetal_ir::{Function, Inst, Local, MatrixOp, Op, Type, Value};
 
 use crate::roots::{Pointer, Root};
-use crate::uniformity::Uniformity;
+use anymetal_analysis::divergence::Divergence;
 
 /// Who holds what; each lane has two elements side by side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,12 +24,12 @@ impl MatrixLayout {
         function: &Function,
         order: &[Inst],
         pointers: &[Pointer],
-        uniformity: &Uniformity,
+        divergence: &Divergence,
     ) -> Self {
         let incoming = IncomingValues::of(function);
         let values = vec![false; function.values.len()];
         let locals = vec![false; function.locals.len()];
-        let mut solver = Solver { function, pointers, uniformity, values, locals, changed: true };
+        let mut solver = Solver { function, pointers, divergence, values, locals, changed: true };
         while std::mem::take(&mut solver.changed) {
             order.iter().for_each(|&inst| solver.spread(inst));
             incoming.definitions(function).for_each(|(value, _)| solver.tie_carried(value, &incoming));
@@ -42,7 +42,7 @@ impl MatrixLayout {
 struct Solver<'a> {
     function: &'a Function,
     pointers: &'a [Pointer],
-    uniformity: &'a Uniformity,
+    divergence: &'a Divergence,
     values: Vec<bool>,
     locals: Vec<bool>,
     changed: bool,
@@ -160,7 +160,7 @@ impl Solver<'_> {
                 !leads_there && self.function.ty(operands[0]) != Type::Ptr(anymetal_ir::Space::Thread)
             }
             Op::Matrix(MatrixOp::MultiplyAccumulate, _) | Op::Const(_) | Op::Undef => true,
-            Op::Splat(scalar) => !touches || self.uniformity.is_uniform(*scalar),
+            Op::Splat(scalar) => !touches || self.divergence.is_uniform(*scalar),
             op if Self::is_elementwise(op) => !leads_there && self.has_uniform_scalars(op, touches),
             _ => !touches && !leads_there,
         }
@@ -169,7 +169,7 @@ impl Solver<'_> {
     /// The condition of a selection between fragments is the same in all lanes.
     fn has_uniform_scalars(&self, op: &Op, touches: bool) -> bool {
         match op {
-            Op::Select(cond, ..) if touches && !self.is_pair(*cond) => self.uniformity.is_uniform(*cond),
+            Op::Select(cond, ..) if touches && !self.is_pair(*cond) => self.divergence.is_uniform(*cond),
             _ => true,
         }
     }

@@ -34,7 +34,6 @@ mod emit;
 mod matrix_layout;
 mod options;
 mod poll_plan;
-mod target;
 
 use anymetal_analysis::function_loads_pointers;
 use anymetal_ir::{Function, Inst, Kernel, Module, Op};
@@ -58,11 +57,11 @@ pub fn lower(
     options: &PtxOptions,
     manager: &mut PassManager<'_>,
 ) -> Function {
-    let target = target::PtxTarget::new(options);
+    let geometry = Some(options.geometry());
     let mut function = module.function(kernel.function).clone();
-    manager.run(pipeline::NVIDIA, module, &target, &mut function);
+    manager.run(pipeline::NVIDIA, module, geometry, &mut function);
     if options.whole_threadgroups_only && options.group_size.is_some() {
-        manager.run(pipeline::NVIDIA_WHOLE_THREADGROUPS, module, &target, &mut function);
+        manager.run(pipeline::NVIDIA_WHOLE_THREADGROUPS, module, geometry, &mut function);
     }
     function
 }
@@ -76,7 +75,7 @@ pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::new(&options.passes));
     let order = checked_instructions(&function)?;
-    let analysis = analysis::Analysis::new(module, &function, kernel, &order);
+    let analysis = analysis::Analysis::new((module, kernel), &function, &order, options.geometry());
     let static_bytes = checked_static_bytes(module, &function, &analysis)?;
     let input = emit::Input { module, kernel, function: &function, order: &order, options, static_bytes };
     emit::generate(input, analysis)
@@ -91,7 +90,7 @@ pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::new(&options.passes));
     let order = checked_instructions(&function)?;
-    let analysis = analysis::Analysis::new(module, &function, kernel, &order);
+    let analysis = analysis::Analysis::new((module, kernel), &function, &order, options.geometry());
     let threadgroup_static_bytes = checked_static_bytes(module, &function, &analysis)?;
     let (symbol, value_words) = (options.symbol.clone(), analysis.value_words);
     let loads_pointers = function_loads_pointers(&function);

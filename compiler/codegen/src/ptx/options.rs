@@ -1,5 +1,6 @@
 //! What goes into code generation for NVIDIA GPUs and what comes out. Plain data.
 
+use anymetal_analysis::divergence::Geometry;
 use anymetal_opt::PassOptions;
 
 use crate::cpu::FaultSite;
@@ -22,6 +23,14 @@ pub struct PtxOptions {
     pub symbol: String,
     /// Which of the target's passes run.
     pub passes: PassOptions,
+}
+
+impl PtxOptions {
+    /// How the threads that the code is for are assigned to SIMD-groups.
+    pub(super) fn geometry(&self) -> Geometry {
+        let whole = self.group_size.filter(|_| self.whole_threadgroups_only);
+        whole.map_or(Geometry::Any, Geometry::Full)
+    }
 }
 
 impl Default for PtxOptions {

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use anymetal_analysis::{CountedLoop, CountedLoops, CounterRange, TripCounts, walk_insts};
 use anymetal_ir::{Block, FuncId, Function, Inst, Op, Value};
 
-use crate::cpu::shape::queries::Geometry;
-use crate::cpu::shape::range::upper_bound;
 use crate::polls::{CallWork, LoopPolls, PollPlan, PollTarget};
+use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::ranges::upper_bound;
 
 /// Most iterations of a piece of a counted loop.
 const MAX_PIECE: u64 = 256;

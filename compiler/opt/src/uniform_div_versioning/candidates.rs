@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Divergence, walk_all};
+use super::walk_all;
+use anymetal_analysis::divergence::Divergence;
 use anymetal_analysis::{CountedLoops, as_exit_test};
 use anymetal_ir::{
     BarrierScope, BinOp, Block, CastOp, Function, Inst, Label, Op, Scalar, Type, Value, ValueDef,
@@ -36,10 +37,13 @@ pub(super) struct DividingLoop {
     pub(super) step: u32,
 }
 
+/// Threads whose values differ by more from one to the next do not share quotients.
+const MAX_STEP: u32 = 1 << 16;
+
 /// The search for candidates.
 pub(super) struct SiteSearch<'a> {
     pub(super) function: &'a Function,
-    pub(super) threads: &'a dyn Fn(Value) -> Divergence,
+    pub(super) divergence: &'a Divergence,
     /// Operations that are not candidates.
     pub(super) done: &'a FxHashSet<Inst>,
     /// Remainders whose products are candidates.
@@ -52,12 +56,12 @@ pub(super) struct SiteSearch<'a> {
 impl<'a> SiteSearch<'a> {
     pub(super) fn new(
         function: &'a Function,
-        threads: &'a dyn Fn(Value) -> Divergence,
+        divergence: &'a Divergence,
         (done, remainders): (&'a FxHashSet<Inst>, &'a FxHashSet<Value>),
         room: usize,
     ) -> Self {
         let loops = CountedLoops::new(function);
-        Self { function, threads, done, remainders, room, loops }
+        Self { function, divergence, done, remainders, room, loops }
     }
 
     /// The first candidate in textual order.
@@ -109,7 +113,8 @@ impl<'a> SiteSearch<'a> {
     }
 
     fn rising(&self, value: Value) -> Option<u32> {
-        if let Divergence::Affine(step) = (self.threads)(value) { Some(step) } else { None }
+        let [shape] = self.divergence.values[value.index()].as_slice() else { return None };
+        shape.affine()?.rising_step().filter(|&step| step <= MAX_STEP)
     }
 
     /// The stride of the remainder in a product with a uniform factor.
@@ -120,7 +125,7 @@ impl<'a> SiteSearch<'a> {
 
     /// Uniform, but not constant.
     fn is_unknown(&self, value: Value) -> bool {
-        self.function.as_const(value).is_none() && (self.threads)(value) == Divergence::Uniform
+        self.function.as_const(value).is_none() && self.divergence.is_uniform(value)
     }
 
     /// A division or remainder by a uniform divisor.

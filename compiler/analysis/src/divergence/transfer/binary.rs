@@ -6,8 +6,8 @@
 use anymetal_ir::{BinOp, Scalar, eval};
 
 use super::{bits, lane_of, wrapped};
-use crate::cpu::llvm_text::LANES;
-use crate::cpu::shape::{Affine, Shape, trailing_zeros};
+
+use crate::divergence::{Affine, Assumption, LANES, Shape, trailing_zeros};
 
 fn uniform_of(a: &Affine, b: &Affine, align: u32) -> Affine {
     Affine { align: align.min(31), ..Affine::uniform(a.group && b.group) }
@@ -15,7 +15,7 @@ fn uniform_of(a: &Affine, b: &Affine, align: u32) -> Affine {
 
 /// The shape of `op` on operands of type `scalar`. `bounded` tells whether the first
 /// operand is known not to be negative as a signed number.
-pub(in crate::cpu) fn binary(op: BinOp, scalar: Scalar, a: &Shape, b: &Shape, bounded: bool) -> Shape {
+pub fn binary(op: BinOp, scalar: Scalar, a: &Shape, b: &Shape, bounded: bool) -> Shape {
     let (Shape::Affine(a), Shape::Affine(b)) = (a, b) else {
         let bottom = *a == Shape::Bottom || *b == Shape::Bottom;
         return if bottom { Shape::Bottom } else { Shape::Varying };
@@ -29,14 +29,14 @@ pub(in crate::cpu) fn binary(op: BinOp, scalar: Scalar, a: &Shape, b: &Shape, bo
         let values = std::array::from_fn(|lane| lane_of(scalar, value(lane)));
         return Shape::Affine(Affine::known(values));
     }
-    let assumed = a.assumed || b.assumed;
+    let assumed = a.is_assumed() || b.is_assumed();
     if a.is_uniform() && b.is_uniform() && !assumed {
         return Shape::Affine(uniform_of(a, b, uniform_align(op, a, b)));
     }
     let lanes = linear(op, scalar, a, b, bounded && !assumed, assumed);
     let Some(lanes) = lanes else { return Shape::Varying };
     assert!(lanes.align <= 31, "alignments are tracked up to 2^31");
-    assert!(!assumed || lanes.assumed, "the result of {op:?} on a conditional form is conditional");
+    assert!(!assumed || lanes.is_assumed(), "the result of {op:?} on a conditional form is conditional");
     Shape::Affine(lanes.kept())
 }
 
@@ -88,12 +88,13 @@ fn linear(op: BinOp, scalar: Scalar, a: &Affine, b: &Affine, bounded: bool, assu
 /// A minimum or maximum usually limits no lane of a SIMD-group in the middle of the data.
 fn unclamped(a: &Affine, b: &Affine) -> Option<Affine> {
     let (affine, limit) = if b.is_uniform() { (a, b) } else { (b, a) };
-    if affine.segments != 1 || !limit.is_uniform() || limit.assumed {
+    if affine.segments != 1 || !limit.is_uniform() || limit.is_assumed() {
         return None;
     }
     let lanes = affine.kept();
+    let assumption = lanes.assumption.max(Some(Assumption::Unclamped));
     let shape =
-        Affine { is_constant: false, group: a.group && b.group, assumed: true, align: 0, ..lanes.normal() };
+        Affine { is_constant: false, group: a.group && b.group, assumption, align: 0, ..lanes.normal() };
     Some(shape)
 }
 
@@ -109,7 +110,7 @@ fn sum(op: BinOp, scalar: Scalar, a: &Affine, b: &Affine) -> Option<Affine> {
         is_constant: false,
         align: a.align.min(b.align),
         group: a.group && b.group,
-        assumed: a.assumed || b.assumed,
+        assumption: a.assumption.max(b.assumption),
     };
     Some(shape.with_values(values))
 }
@@ -126,7 +127,8 @@ fn product(scalar: Scalar, a: &Affine, b: &Affine) -> Option<Affine> {
         (true, _) => (b, a),
         _ => return None,
     };
-    let Some(segments) = affine.constant_segments().filter(|_| !affine.assumed && !uniform.assumed) else {
+    let Some(segments) = affine.constant_segments().filter(|_| !affine.is_assumed() && !uniform.is_assumed())
+    else {
         return unit_factor(affine, uniform);
     };
     let align = affine.values().iter().map(|&value| trailing_zeros(value)).fold(affine.align, u32::min);
@@ -137,11 +139,12 @@ fn product(scalar: Scalar, a: &Affine, b: &Affine) -> Option<Affine> {
 
 /// A stride that the program is given is 1 more often than not.
 fn unit_factor(affine: &Affine, factor: &Affine) -> Option<Affine> {
-    if affine.is_uniform() || factor.assumed {
+    if affine.is_uniform() || factor.is_assumed() {
         return None;
     }
     let group = affine.group && factor.group;
-    let shape = Affine { is_constant: false, group, assumed: true, align: 0, ..affine.normal() };
+    let assumption = affine.assumption.max(Some(Assumption::UnitFactor));
+    let shape = Affine { is_constant: false, group, assumption, align: 0, ..affine.normal() };
     Some(shape)
 }
 
@@ -213,6 +216,6 @@ mod tests {
         let shape = binary(BinOp::Mul, Scalar::I32, &row, &Shape::uniform(true), false);
         assert_eq!(shape.affine().unwrap().segments, 2);
         let shape = binary(BinOp::Mul, Scalar::I32, &thread_index(), &Shape::uniform(true), false);
-        assert!(shape.affine().unwrap().assumed);
+        assert!(shape.affine().unwrap().is_assumed());
     }
 }

@@ -8,8 +8,8 @@ mod binary;
 
 use anymetal_ir::{CastOp, CmpOp, Scalar, UnOp, eval};
 
-use super::{Affine, Shape, trailing_zeros};
-pub(in crate::cpu) use binary::binary;
+use super::{Affine, Assumption, Shape, trailing_zeros};
+pub use binary::binary;
 
 /// The bits of a known lane.
 fn bits(scalar: Scalar, value: i64) -> u64 {
@@ -17,7 +17,7 @@ fn bits(scalar: Scalar, value: i64) -> u64 {
 }
 
 /// The known lane of these bits.
-pub(in crate::cpu) fn lane_of(scalar: Scalar, bits: u64) -> i64 {
+pub fn lane_of(scalar: Scalar, bits: u64) -> i64 {
     if scalar == Scalar::Bool { bits as i64 & 1 } else { eval::sign_extend(scalar, bits) }
 }
 
@@ -26,20 +26,20 @@ fn wrapped(scalar: Scalar, value: i64) -> i64 {
 }
 
 /// The shape of a one-operand operation.
-pub(in crate::cpu) fn unary(op: UnOp, scalar: Scalar, a: &Shape) -> Shape {
+pub fn unary(op: UnOp, scalar: Scalar, a: &Shape) -> Shape {
     match a {
         Shape::Affine(lanes) if lanes.is_constant && !scalar.is_float() => {
             let value = |lane| eval::eval_unary(op, scalar, bits(scalar, lanes.at(lane)));
             Shape::Affine(Affine::known(std::array::from_fn(|lane| lane_of(scalar, value(lane)))))
         }
-        Shape::Affine(lanes) if lanes.is_uniform() && !lanes.assumed => Shape::uniform(lanes.group),
+        Shape::Affine(lanes) if lanes.is_uniform() && !lanes.is_assumed() => Shape::uniform(lanes.group),
         Shape::Bottom => Shape::Bottom,
         _ => Shape::Varying,
     }
 }
 
 /// The shape of a comparison.
-pub(in crate::cpu) fn compare(op: CmpOp, scalar: Scalar, a: &Shape, b: &Shape) -> Shape {
+pub fn compare(op: CmpOp, scalar: Scalar, a: &Shape, b: &Shape) -> Shape {
     if let (Shape::Affine(a), Shape::Affine(b)) = (a, b)
         && a.is_constant
         && b.is_constant
@@ -64,7 +64,7 @@ fn compares_alike(op: CmpOp, scalar: Scalar, a: &Affine, b: &Affine) -> bool {
         CmpOp::UGt | CmpOp::ULe | CmpOp::SGt | CmpOp::SLe => (b, a),
         _ => return false,
     };
-    if !limit.is_uniform() || affine.segments != 1 || affine.assumed || limit.assumed {
+    if !limit.is_uniform() || affine.segments != 1 || affine.is_assumed() || limit.is_assumed() {
         return false;
     }
     let align_of = |lanes: &Affine| if lanes.is_constant { 31 } else { lanes.align };
@@ -75,7 +75,7 @@ fn compares_alike(op: CmpOp, scalar: Scalar, a: &Affine, b: &Affine) -> bool {
 }
 
 /// Uniform if all operands are.
-pub(in crate::cpu) fn all_uniform<'a>(operands: impl IntoIterator<Item = &'a Shape>) -> Shape {
+pub fn all_uniform<'a>(operands: impl IntoIterator<Item = &'a Shape>) -> Shape {
     let mut group = true;
     let mut bottom = false;
     for operand in operands {
@@ -89,9 +89,9 @@ pub(in crate::cpu) fn all_uniform<'a>(operands: impl IntoIterator<Item = &'a Sha
 }
 
 /// The shape of `condition ? a : b`.
-pub(in crate::cpu) fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
+pub fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
     debug_assert!(
-        !condition.affine().is_some_and(|lanes| lanes.assumed),
+        !condition.affine().is_some_and(|lanes| lanes.is_assumed()),
         "conditions do not have a conditional form"
     );
     if *condition == Shape::Bottom {
@@ -100,7 +100,7 @@ pub(in crate::cpu) fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
     if let Some(known) = condition.affine().and_then(Affine::constant) {
         return if known & 1 == 1 { a.clone() } else { b.clone() };
     }
-    let assumed = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.assumed);
+    let assumed = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.is_assumed());
     if !condition.is_uniform() || assumed(a) || assumed(b) {
         let known = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.is_constant);
         return if a == b && known(a) { a.clone() } else { Shape::Varying };
@@ -110,7 +110,7 @@ pub(in crate::cpu) fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
 }
 
 /// The shape of an elementwise integer conversion. `bound` is the operand's largest value.
-pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, bound: u64) -> Shape {
+pub fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, bound: u64) -> Shape {
     debug_assert!(!matches!(op, CastOp::PtrToInt | CastOp::IntToPtr), "{op:?} is not elementwise");
     let Shape::Affine(lanes) = a else { return a.clone() };
     let integers = !from.is_float() && !to.is_float();
@@ -118,11 +118,11 @@ pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, boun
         let value = |lane| eval::eval_cast(op, from, to, bits(from, lanes.at(lane)));
         return Shape::Affine(Affine::known(std::array::from_fn(|lane| lane_of(to, value(lane)))));
     }
-    if lanes.is_uniform() && !lanes.assumed {
+    if lanes.is_uniform() && !lanes.is_assumed() {
         let align = if integers && from.is_int() && !lanes.is_constant { lanes.align } else { 0 };
         return Shape::Affine(Affine { align, ..Affine::uniform(lanes.group) });
     }
-    if !from.is_int() || lanes.assumed && op == CastOp::Trunc {
+    if !from.is_int() || lanes.is_assumed() && op == CastOp::Trunc {
         return Shape::Varying;
     }
     match op {
@@ -130,17 +130,38 @@ pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, boun
             Shape::Affine(lanes.with_values(lanes.values().map(|value| wrapped(to, value))).kept())
         }
         CastOp::ZExt | CastOp::SExt if !may_wrap(op, from, lanes, bound) => a.clone(),
-        CastOp::ZExt | CastOp::SExt if to == Scalar::I64 => {
-            Shape::Affine(Affine { assumed: true, ..lanes.clone() })
-        }
+        CastOp::ZExt | CastOp::SExt if to == Scalar::I64 => Shape::Affine(Affine {
+            assumption: lanes.assumption.max(Some(Assumption::NoWrap)),
+            ..lanes.clone()
+        }),
         _ => Shape::Varying,
+    }
+}
+
+/// The shape of the addresses of offsets in one binding.
+pub fn addressed(offsets: &Shape) -> Shape {
+    match offsets {
+        Shape::Affine(lanes) => Shape::Affine(Affine { align: 0, ..lanes.normal() }),
+        other => other.clone(),
+    }
+}
+
+/// The shape of encoded pointers, from that of their offsets. Offsets saturate, so lanes keep their distances
+/// only if these are zero.
+pub(super) fn encoded(offsets: &Shape) -> Shape {
+    match offsets {
+        Shape::Bottom => Shape::Bottom,
+        Shape::Affine(lanes) if offsets.is_uniform() => {
+            Shape::Affine(Affine { is_constant: false, align: 0, pattern: None, ..lanes.clone() })
+        }
+        Shape::Affine(_) | Shape::Varying => Shape::Varying,
     }
 }
 
 /// Whether widening the sum of base and pattern could differ from the sum of the widened. When no
 /// lane exceeds `bound` and there is room for the pattern above it, base and sum are both exact; so they are
 /// where each lane has its segment's base.
-pub(in crate::cpu) fn may_wrap(op: CastOp, from: Scalar, lanes: &Affine, bound: u64) -> bool {
+pub fn may_wrap(op: CastOp, from: Scalar, lanes: &Affine, bound: u64) -> bool {
     let (low, high) = lanes.extent();
     let room = low.unsigned_abs().max(high.unsigned_abs());
     let limit = if op == CastOp::SExt { eval::mask(from) >> 1 } else { eval::mask(from) };
@@ -152,7 +173,7 @@ mod tests {
     use anymetal_ir::BinOp;
 
     use super::*;
-    use crate::cpu::llvm_text::LANES;
+    use crate::divergence::LANES;
 
     pub(super) fn ids() -> Shape {
         Shape::Affine(Affine::known(std::array::from_fn(|lane| lane as i64)))
@@ -204,8 +225,8 @@ mod tests {
     #[test]
     fn widening_is_assumed_unless_bounded() {
         let wide = cast(CastOp::ZExt, Scalar::I32, Scalar::I64, &thread_index(), 1055);
-        assert!(!wide.affine().unwrap().assumed);
+        assert!(!wide.affine().unwrap().is_assumed());
         let wide = cast(CastOp::ZExt, Scalar::I32, Scalar::I64, &thread_index(), u64::from(u32::MAX));
-        assert!(wide.affine().unwrap().assumed);
+        assert!(wide.affine().unwrap().is_assumed());
     }
 }

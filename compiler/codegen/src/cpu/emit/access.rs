@@ -1,7 +1,7 @@
 //! Vector accesses: which vector loads or stores an affine access becomes.
 
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::shape::Affine;
+use anymetal_analysis::divergence::Affine;
 
 /// More segments than these are not worth separate vectors.
 const MAX_RUNS: usize = 8;

@@ -15,10 +15,9 @@ use super::lane::{Lane, Width};
 use super::memory::Address;
 use crate::cpu::argument_slots;
 use crate::cpu::llvm_text::{LANES, Opd};
-use crate::cpu::shape::flow;
-use crate::cpu::shape::range::offset_bound;
 use crate::cpu::storage::Root;
 use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
+use anymetal_analysis::ranges::offset_bound;
 
 /// Zeros to read where an access is out of bounds: [`ZEROS_BYTES`] of them.
 pub(super) const ZEROS: &str = "@am.zeros";
@@ -445,7 +444,7 @@ impl Emitter<'_, '_> {
     /// Something that orders and equals as the address does.
     fn address_bits(&mut self, value: Value, width: Width, lane: Option<usize>) -> Opd {
         let root = self.facts.storage.pointer(value).root;
-        let is_thread = flow::ptr_space(self.facts.function, value) == anymetal_ir::Space::Thread;
+        let is_thread = self.facts.function.pointer_space(value) == anymetal_ir::Space::Thread;
         if self.loads_pointers && !is_thread {
             // One buffer may have two numbers.
             return match lane {

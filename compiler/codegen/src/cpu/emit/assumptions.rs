@@ -8,13 +8,13 @@ use anymetal_ir::{BinOp, CastOp, Inst, Op, Value, ValueDef};
 use super::Emitter;
 use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{Opd, scalar_type, wrap_int};
-use crate::cpu::shape::range::upper_bound;
-use crate::cpu::shape::{Affine, transfer};
+use anymetal_analysis::divergence::{Affine, transfer};
+use anymetal_analysis::ranges::upper_bound;
 
 impl Emitter<'_, '_> {
     /// The condition under which a conditional shape holds.
     pub(super) fn condition(&mut self, inst: Inst, k: usize, shape: &Affine) -> Option<Opd> {
-        if !shape.assumed {
+        if !shape.is_assumed() {
             return None;
         }
         let function = self.facts.function;
@@ -23,7 +23,7 @@ impl Emitter<'_, '_> {
         let mut operands = Vec::new();
         op.for_each_operand(|operand| operands.push(operand));
         for operand in operands {
-            let component = if self.flow.values[operand.index()].len() > k { k } else { 0 };
+            let component = if self.divergence.values[operand.index()].len() > k { k } else { 0 };
             if let Lane::Affine { assumption: Some(condition), .. } = self.lane(operand, component) {
                 all = self.t.and(&all, &condition);
             }

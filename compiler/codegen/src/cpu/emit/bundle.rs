@@ -15,8 +15,8 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
+use anymetal_analysis::divergence::Affine;
 
 /// The maximum size in bytes of one thread that one chunk has.
 const MAX_CHUNK: i64 = 64;
@@ -174,7 +174,7 @@ impl Emitter<'_, '_> {
         let fast_end = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_carefully(address, chunks, shape.assumed);
+        let careful = self.load_carefully(address, chunks, shape.is_assumed());
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 

@@ -13,7 +13,7 @@ use super::Emitter;
 use super::group::Fetch;
 use super::lane::Lane;
 use crate::cpu::llvm_text::{BlockName, MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::shape::Shape;
+use anymetal_analysis::divergence::Shape;
 
 /// Where things are in a frame.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ impl Emitter<'_, '_> {
         for value in self.plan.saved.clone() {
             let scalar = self.scalar(value);
             let bytes =
-                self.flow.values[value.index()].iter().map(|shape| component_step(shape, scalar)).sum();
+                self.divergence.values[value.index()].iter().map(|shape| component_step(shape, scalar)).sum();
             let offset = layout.take(bytes);
             layout.values.insert(value, offset);
         }
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
                     continue;
                 }
                 let scalar = self.promoted_scalar(variable);
-                let offset = layout.take(component_bytes(&self.flow.vars[variable], scalar));
+                let offset = layout.take(component_bytes(&self.divergence.variables[variable], scalar));
                 layout.variables.insert(variable, offset);
             } else {
                 let bytes = self.facts.storage.arrays[variable - vars].bytes() as i64;
@@ -151,7 +151,7 @@ impl Emitter<'_, '_> {
                     let scalar = self.scalar(value);
                     let mut offset = self.layout.values[&value];
                     let mut lanes = Vec::new();
-                    for shape in self.flow.values[value.index()].clone() {
+                    for shape in self.divergence.values[value.index()].clone() {
                         lanes.push(self.load_component(offset, &shape, scalar));
                         offset += component_step(&shape, scalar);
                     }
@@ -175,7 +175,7 @@ impl Emitter<'_, '_> {
         let Some(&start) = self.layout.values.get(&value) else { return };
         let scalar = self.scalar(value);
         let mut offset = start;
-        for (k, shape) in self.flow.values[value.index()].clone().iter().enumerate() {
+        for (k, shape) in self.divergence.values[value.index()].clone().iter().enumerate() {
             let lane = self.lane(value, k);
             self.store_component(offset, &lane, scalar);
             offset += component_step(shape, scalar);
@@ -254,7 +254,7 @@ impl Emitter<'_, '_> {
                 continue;
             }
             let scalar = self.promoted_scalar(var);
-            let shape = self.flow.vars[var].clone();
+            let shape = self.divergence.variables[var].clone();
             let is_live = self.facts.liveness.before(first).contains(var);
             let lane = match self.layout.variables.get(&var) {
                 Some(&offset) if is_live => self.load_component(offset, &shape, scalar),

@@ -9,11 +9,10 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd};
-use crate::cpu::shape::Affine;
-use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::{PromotedType, Root};
 use crate::polls::LoopPolls;
 use crate::tagged::saturated_forward;
+use anymetal_analysis::divergence::Affine;
 
 /// Pieces up to which a copy or clear is written out; more are a loop.
 const MAX_PIECES: i64 = 64;
@@ -107,14 +106,14 @@ impl Emitter<'_, '_> {
     }
 
     fn load_piece(&mut self, inst: Inst, src: Value, extra: i64, item: Item) -> Vec<Lane> {
-        match ptr_space(self.facts.function, src) {
+        match self.facts.function.pointer_space(src) {
             Space::Thread => self.load_private(inst, src, extra, item),
             _ => self.load_shared(inst, src, extra, item),
         }
     }
 
     fn store_piece(&mut self, inst: Inst, dst: Value, extra: i64, item: Item, lanes: &[Lane]) {
-        match ptr_space(self.facts.function, dst) {
+        match self.facts.function.pointer_space(dst) {
             Space::Thread => self.store_private(inst, dst, extra, item, lanes),
             _ => self.store_shared(inst, dst, extra, item, lanes),
         }
@@ -180,7 +179,7 @@ impl Emitter<'_, '_> {
 
     /// Whether lanes access different addresses of memory that they share.
     fn is_varying_shared(&self, pointer: Value) -> bool {
-        ptr_space(self.facts.function, pointer) != Space::Thread && !self.shape(pointer, 0).is_uniform()
+        self.facts.function.pointer_space(pointer) != Space::Thread && !self.shape(pointer, 0).is_uniform()
     }
 
     fn max_pieces(&self, pointers: &[Value]) -> i64 {
@@ -189,7 +188,7 @@ impl Emitter<'_, '_> {
     }
 
     fn is_assumed(&self, pointer: Value) -> bool {
-        self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.assumed)
+        self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.is_assumed())
     }
 
     /// Moves where all lanes are in bounds, and goes on to `join`; returns whether they always are.
@@ -226,7 +225,7 @@ impl Emitter<'_, '_> {
 
     fn end_in_bounds(&mut self, end: &mut End, size: i64, may_assume: bool) -> Opd {
         match end.address.offset.clone() {
-            Lane::Affine { bases, shape, .. } if may_assume || !shape.assumed => {
+            Lane::Affine { bases, shape, .. } if may_assume || !shape.is_assumed() => {
                 self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInBounds)
             }
             _ => {
@@ -352,7 +351,7 @@ impl Emitter<'_, '_> {
         }
         let is_tagged = self.facts.storage.pointer(pointer).root == Root::Many;
         match self.lane(pointer, 0) {
-            lane @ Lane::Affine { shape: Affine { assumed: false, .. }, .. } if !is_tagged => lane,
+            lane @ Lane::Affine { shape: Affine { assumption: None, .. }, .. } if !is_tagged => lane,
             _ => Lane::Varying(self.vector(pointer, 0)),
         }
     }

@@ -20,16 +20,17 @@ use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::polls::SubroutineLoops;
 use super::remarks::Remarks;
 use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
+use crate::cpu::facts::Facts;
 use crate::cpu::inline_budget::limit_inlining;
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
-use crate::cpu::shape::flow::{Facts, Flow};
-use crate::cpu::shape::queries::Geometry;
 use crate::cpu::stencil_rows::StencilRows;
 use crate::cpu::storage::threadgroup::ThreadgroupVariables;
 use crate::cpu::whole_geometry;
 use crate::polls::{self, Work};
+use anymetal_analysis::divergence::Divergence;
+use anymetal_analysis::divergence::Geometry;
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.
 const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
@@ -70,9 +71,9 @@ pub(in crate::cpu) fn generate_module<'a>(
     for (index, &geometry) in versions.iter().enumerate() {
         let (number, facts) = facts(geometry);
         shared.function_number = number;
-        let flow = Flow::new(facts);
+        let divergence = facts.divergence();
         shared.scratch_bytes = super::private::scratch_places(&facts.storage.arrays).1;
-        functions.push_str(&version(&mut shared, facts, &flow, index));
+        functions.push_str(&version(&mut shared, facts, &divergence, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
     }
     functions.push_str(&subroutine::texts(&mut shared, subroutines));
@@ -217,7 +218,7 @@ impl<'a> Shared<'a> {
 }
 
 /// One version of the kernel, for a run of threadgroups.
-fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize) -> String {
+fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, index: usize) -> String {
     let mut t = Text::new(index as u32 * 10_000_000);
     let launch = t.register();
     let worker = t.register();
@@ -239,8 +240,8 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         Some(size) => size.map(|size| Opd::Int(i64::from(size))),
         None => size,
     };
-    let plan = Plan::new(facts, flow, shared.independent_simdgroups);
-    let matrices = Matrices::new(Uses::new(facts, flow, &plan));
+    let plan = Plan::new(facts, divergence, shared.independent_simdgroups);
+    let matrices = Matrices::new(Uses::new(facts, divergence, &plan));
     let function = facts.function;
     let waiting = match shared.independent_simdgroups {
         true => waiting_loops(shared.module, function),
@@ -248,12 +249,12 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
     };
     let loops = Rc::new(shared.loops.of_kernel(function, (facts.loops, facts.geometry), waiting));
     let has = |feature| shared.options.passes.has(feature);
-    let stencil_rows = has(Feature::StencilRows).then(|| StencilRows::new(function, flow));
+    let stencil_rows = has(Feature::StencilRows).then(|| StencilRows::new(function, divergence));
     let nontemporal = has(Feature::NonTemporal).then(|| NonTemporal::new(facts));
     let copies_left = u32::from(has(Feature::AllActiveCopies));
     let mut emitter = Emitter {
         facts,
-        flow,
+        divergence,
         shared,
         t,
         values: vec![None; function.values.len()],

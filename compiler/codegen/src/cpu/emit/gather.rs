@@ -16,7 +16,7 @@ use super::memory::{Address, Item};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, vector_const};
-use crate::cpu::shape::Affine;
+use anymetal_analysis::divergence::Affine;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
 const MAX_TOGETHER: u32 = 4;
@@ -31,7 +31,7 @@ enum Apart {
 impl Emitter<'_, '_> {
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         // Lanes that are known to be in some other pattern need no test whether they are contiguous.
-        let may_be_together = !matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
+        let may_be_together = !matches!(&address.offset, Lane::Affine { shape, .. } if !shape.is_assumed());
         if item.count == 1 && may_be_together {
             return vec![Lane::Varying(self.load_contiguous_or_gather(address, item))];
         }

@@ -16,7 +16,7 @@ use anymetal_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUP
 use super::Emitter;
 use crate::cpu::llvm_text::{BlockName, Opd, Text};
 use crate::cpu::options::CpuOptions;
-use crate::cpu::shape::queries::Geometry;
+use anymetal_analysis::divergence::Geometry;
 
 /// The loop of a version over a run. Its blocks are, in this order: `head`, the body, `exit`.
 pub(super) struct GroupLoop {

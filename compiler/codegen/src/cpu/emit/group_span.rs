@@ -8,8 +8,8 @@ use anymetal_ir::{CmpOp, Inst, Op, Query, Value};
 
 use super::Emitter;
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::queries::{Position, linear};
 use crate::patterns::comparison;
+use anymetal_analysis::divergence::Position;
 
 /// The SIMD-groups from `start` to before `end`.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
             (None, Some(position), CmpOp::Eq) => (position, CmpOp::Eq, a),
             _ => return None,
         };
-        let known = self.plan.is_group_value(function, self.flow, limit);
+        let known = self.plan.is_group_value(function, self.divergence, limit);
         (known && self.shape(limit, 0).is_uniform()).then_some((position, op, limit))
     }
 
@@ -124,7 +124,7 @@ impl Emitter<'_, '_> {
             Query::ThreadIndexInThreadgroup => Some(Subject::Thread),
             Query::SimdgroupIndexInThreadgroup => Some(Subject::SimdGroup),
             Query::ThreadPositionInThreadgroup(axis) => match self.facts.geometry.position(axis) {
-                position @ Position::Based { .. } if position == linear() => Some(Subject::Thread),
+                position @ Position::Based { .. } if position == Position::linear() => Some(Subject::Thread),
                 _ => None,
             },
             _ => None,

@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
         let moved = self.t.mul("i64", &simdgroup, &step);
         let base = self.t.add("i64", &first, &moved);
         assert_eq!(shape.segments, 1, "a pointer is claimed only if it has one base");
-        let assumption = shape.assumed.then(|| Opd::bool(true));
+        let assumption = shape.is_assumed().then(|| Opd::bool(true));
         Some(Lane::Affine { bases: vec![base], shape, assumption })
     }
 
@@ -146,7 +146,7 @@ impl Emitter<'_, '_> {
         if firsts.is_empty() {
             return None;
         }
-        let mut interior = Interior::new(self.facts, self.flow, self.known_before())?;
+        let mut interior = Interior::new(self.facts, self.divergence, self.known_before())?;
         interior.follow(&insts)?;
         let mut max_indices = Vec::new();
         let (mut pointers, mut open, mut covered) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
@@ -193,7 +193,7 @@ impl Emitter<'_, '_> {
             if function.ty(value) != Type::Scalar(Scalar::I32) {
                 continue;
             }
-            if self.plan.is_group_value(function, self.flow, value) {
+            if self.plan.is_group_value(function, self.divergence, value) {
                 known.before.insert(value);
             } else if self.is_always_there(value) {
                 known.loadable.insert(value);

@@ -1,7 +1,7 @@
 //! One component of a value during emission: scalar bases, or a vector.
 
 use crate::cpu::llvm_text::{LANES, Opd, Text, lanes_type, vector_const};
-use crate::cpu::shape::Affine;
+use anymetal_analysis::divergence::Affine;
 
 pub(super) use crate::elementwise::Width;
 
@@ -35,7 +35,7 @@ impl Lane {
 
     /// Whether all lanes have one value, for sure.
     pub(super) fn is_uniform(&self) -> bool {
-        matches!(self, Self::Affine { shape, .. } if shape.is_uniform() && !shape.assumed)
+        matches!(self, Self::Affine { shape, .. } if shape.is_uniform() && !shape.is_assumed())
     }
 
     /// The scalar in a lane; only of affine components.
@@ -74,7 +74,7 @@ impl Lane {
             Self::Varying(vector) => return vector.clone(),
             Self::Affine { bases, shape, .. } => (bases, shape),
         };
-        assert!(!shape.assumed, "a conditional component is computed lane by lane");
+        assert!(!shape.is_assumed(), "a conditional component is computed lane by lane");
         assert_eq!(bases.len(), shape.segments, "an affine component has one base per segment");
         if shape.is_constant {
             return vector_const(element, shape.values());

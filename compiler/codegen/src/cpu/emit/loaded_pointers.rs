@@ -15,10 +15,10 @@ use super::Emitter;
 use super::lane::{Lane, Width};
 use super::out_of_line::Helper;
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::flow::{addressed, ptr_space};
-use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::Root;
 use crate::tagged::{self, BIAS, OFFSET_BITS, Search};
+use anymetal_analysis::divergence::transfer::addressed;
+use anymetal_analysis::divergence::{Affine, Shape};
 
 /// The text of [`Helper::Pointer`].
 pub(super) fn pointer() -> String {
@@ -131,7 +131,7 @@ impl Emitter<'_, '_> {
 
     /// A pointer from its bits, which may be data.
     pub(super) fn loaded_pointer(&mut self, pointer: Value, bits: &Lane) -> Lane {
-        let space = ptr_space(self.facts.function, pointer);
+        let space = self.facts.function.pointer_space(pointer);
         self.loaded_pointers(space, bits)
     }
 
@@ -244,7 +244,7 @@ impl Emitter<'_, '_> {
             false => self.addressed(value),
         };
         match lane {
-            Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.addressed_vector(value)),
+            Lane::Affine { shape, .. } if shape.is_assumed() => Lane::Varying(self.addressed_vector(value)),
             lane => lane,
         }
     }

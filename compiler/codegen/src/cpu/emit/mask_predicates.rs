@@ -8,10 +8,10 @@ use anymetal_ir::{CastOp, CmpOp, Value};
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
-use crate::cpu::shape::Affine;
-use crate::cpu::shape::range::upper_bound;
-use crate::cpu::shape::transfer::may_wrap;
 use crate::patterns::comparison;
+use anymetal_analysis::divergence::Affine;
+use anymetal_analysis::divergence::transfer::may_wrap;
+use anymetal_analysis::ranges::upper_bound;
 
 /// What is known of a mask.
 #[derive(Clone, Debug)]
@@ -151,7 +151,7 @@ impl Emitter<'_, '_> {
             return None;
         }
         let shape = self.shape(affine, 0).affine().cloned()?;
-        if shape.segments != 1 || shape.assumed {
+        if shape.segments != 1 || shape.is_assumed() {
             return None;
         }
         let mut comparison = Comparison { op, affine, other, shape, may_wrap: false };

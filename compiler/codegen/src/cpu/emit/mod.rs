@@ -89,15 +89,16 @@ use crate::polls::Work;
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
 use mask::Mask;
-pub(super) use subroutine::{Caller, Subroutines, UNIT};
+pub(super) use subroutine::{Subroutines, UNIT};
 
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{CpuOptions, FaultSite};
-use super::shape::flow::{Facts, Flow};
-use super::shape::{Affine, Shape};
 use super::stencil_rows::StencilRows;
 use super::storage::{PromotedType, Root};
+use crate::cpu::facts::Facts;
+use anymetal_analysis::divergence::Divergence;
+use anymetal_analysis::divergence::{Affine, Shape};
 
 /// What all versions of a kernel share.
 #[derive(Debug)]
@@ -157,7 +158,7 @@ struct GroupValues {
 /// One version of the kernel under construction.
 pub(super) struct Emitter<'a, 'm> {
     facts: Facts<'a>,
-    flow: &'a Flow,
+    divergence: &'a Divergence,
     shared: &'a mut Shared<'m>,
     t: Text,
     values: Vec<Option<Vec<Lane>>>,
@@ -251,7 +252,7 @@ impl Emitter<'_, '_> {
     }
 
     fn shape(&self, value: Value, component: usize) -> Shape {
-        self.flow.values[value.index()][component].clone()
+        self.divergence.values[value.index()][component].clone()
     }
 
     fn lane(&self, value: Value, component: usize) -> Lane {
@@ -306,7 +307,7 @@ impl Emitter<'_, '_> {
     fn vector(&mut self, value: Value, component: usize) -> Opd {
         let lane = self.lane(value, component);
         if let Lane::Affine { shape, .. } = &lane
-            && shape.assumed
+            && shape.is_assumed()
         {
             return self.recompute(value, component);
         }
@@ -340,7 +341,7 @@ impl Emitter<'_, '_> {
 
     /// Whether the value has these components, in the form that the analysis found for each.
     fn agrees(&self, value: Value, lanes: &[Lane]) -> bool {
-        let shapes = &self.flow.values[value.index()];
+        let shapes = &self.divergence.values[value.index()];
         let agrees = |(lane, shape): (&Lane, &Shape)| match (lane, shape) {
             (Lane::Affine { bases, shape, .. }, Shape::Affine(found)) => {
                 shape.segments == found.segments && bases.len() == found.segments
@@ -356,7 +357,7 @@ impl Emitter<'_, '_> {
         match to {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),
             Shape::Affine(shape) => {
-                assert!(!shape.assumed, "promoted variables have no conditional form");
+                assert!(!shape.is_assumed(), "promoted variables have no conditional form");
                 let step = shape.segment_len();
                 let bases = (0..shape.segments).map(|s| lane.at(&mut self.t, element, s * step)).collect();
                 Lane::Affine { bases, shape: shape.clone(), assumption: None }
@@ -372,7 +373,7 @@ impl Emitter<'_, '_> {
         if let Some(&site) = self.shared.site_numbers.get(&key) {
             return site;
         }
-        let space = super::shape::flow::ptr_space(self.facts.function, pointer);
+        let space = self.facts.function.pointer_space(pointer);
         let module = self.shared.module;
         let (argument, variable) = match self.facts.storage.pointer(pointer).root {
             Root::Argument(index) => (Some(index), String::new()),

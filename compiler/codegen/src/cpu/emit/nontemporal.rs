@@ -15,8 +15,8 @@ use anymetal_ir::{Block, Function, Op, Space, Type, Value};
 
 use super::Emitter;
 use super::memory::Address;
+use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::flow::Facts;
 use crate::cpu::storage::Root;
 
 /// Buffers shorter than this are written through the caches.

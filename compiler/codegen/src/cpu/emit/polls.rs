@@ -13,9 +13,9 @@ use super::subroutine::{Subroutines, batch_lanes};
 use super::{Emitter, simdgroups::MAX_SIMDGROUPS};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
-use crate::cpu::shape::queries::Geometry;
-use crate::cpu::shape::range::upper_bound;
 use crate::polls::{CallWork, PollPlan, PollTarget};
+use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::ranges::upper_bound;
 
 /// The polls of a function.
 #[derive(Debug)]

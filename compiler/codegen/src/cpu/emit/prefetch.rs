@@ -5,7 +5,6 @@ use anymetal_ir::{PrefetchHint, Space, Value};
 use super::Emitter;
 use super::lane::Lane;
 use crate::cpu::llvm_text::{LANES, Opd, Text};
-use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
 
 /// Bytes of a cache line.
@@ -17,7 +16,7 @@ impl Emitter<'_, '_> {
     /// Prefetches the lines of a SIMD-group's access, if they are contiguous.
     pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, access: PrefetchHint) {
         let root = self.facts.storage.pointer(pointer).root;
-        let space = ptr_space(self.facts.function, pointer);
+        let space = self.facts.function.pointer_space(pointer);
         if root == Root::Many || !matches!(space, Space::Device | Space::Constant) {
             return;
         }

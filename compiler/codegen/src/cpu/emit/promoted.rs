@@ -8,8 +8,8 @@ use anymetal_ir::{Inst, Scalar, Value};
 use super::lane::{Lane, Width};
 use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::shape::Shape;
 use crate::cpu::storage::{PromotedType, Root};
+use anymetal_analysis::divergence::Shape;
 
 impl Emitter<'_, '_> {
     pub(super) fn promoted_scalar(&self, var: usize) -> Scalar {
@@ -25,14 +25,14 @@ impl Emitter<'_, '_> {
             return slots.clone();
         }
         let element = self.element_of(self.facts.storage.vars[var].ty);
-        let slots: Vec<Opd> = match &self.flow.vars[var] {
+        let slots: Vec<Opd> = match &self.divergence.variables[var] {
             Shape::Affine(shape) if shape.is_constant => Vec::new(),
             Shape::Affine(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
             _ => vec![self.t.alloca(&lanes_type(element), 64)],
         };
         if self.plan.wg_uniform_vars[var] {
             // No undefined bits may reach a branch; other promoted variables are set where regions begin.
-            let (ty, zero) = match &self.flow.vars[var] {
+            let (ty, zero) = match &self.divergence.variables[var] {
                 Shape::Affine(_) => (element.to_owned(), zero_of(self.promoted_scalar(var))),
                 _ => (lanes_type(element), Opd::text("zeroinitializer")),
             };
@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
         }
         let element = self.element_of(self.facts.storage.vars[var].ty);
         let slots = self.promoted_slots(var);
-        match self.flow.vars[var].clone() {
+        match self.divergence.variables[var].clone() {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
             Shape::Affine(shape) => {
                 let bases = slots.iter().map(|slot| self.t.load(element, slot, 8)).collect();
@@ -89,8 +89,8 @@ impl Emitter<'_, '_> {
     /// Stores to a promoted variable: into all lanes if the others do not care, else under the mask.
     pub(super) fn store_promoted(&mut self, inst: Inst, var: usize, lane: &Lane) {
         let element = self.element_of(self.facts.storage.vars[var].ty);
-        let shape = self.flow.vars[var].clone();
-        let is_masked = self.flow.masked.contains(&(inst, var));
+        let shape = self.divergence.variables[var].clone();
+        let is_masked = self.divergence.masked_stores.contains(&(inst, var));
         if is_masked && shape != Shape::Varying {
             // A masked store makes its variable varying unless the stored value was never written, and is
             // arbitrary: it may be the old one, which inactive lanes keep.

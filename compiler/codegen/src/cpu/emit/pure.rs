@@ -12,8 +12,8 @@ use super::lane::{Lane, Width};
 use super::{Emitter, zero_lane};
 use crate::cpu::float_range;
 use crate::cpu::llvm_text::{MASK, Opd, scalar_type};
-use crate::cpu::shape::{Affine, Shape, transfer};
 use crate::elementwise::constant;
+use anymetal_analysis::divergence::{Affine, Shape, transfer};
 
 impl Emitter<'_, '_> {
     /// Computes the result of an operation without effects.

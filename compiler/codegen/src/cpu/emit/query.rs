@@ -6,8 +6,8 @@ use anymetal_ir::{Query, Value};
 use super::Emitter;
 use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{Opd, vector_const};
-use crate::cpu::shape::Shape;
-use crate::cpu::shape::queries::{Position, linear};
+use anymetal_analysis::divergence::Shape;
+use anymetal_analysis::divergence::{Affine, Position};
 
 impl Emitter<'_, '_> {
     pub(super) fn query(&mut self, query: Query, result: Value) -> Lane {
@@ -22,7 +22,7 @@ impl Emitter<'_, '_> {
                 let modulo = if query == Query::ThreadIndexInSimdgroup { 32 } else { 4 };
                 Lane::Varying(vector_const("i32", (0..32).map(|lane| lane % modulo)))
             }
-            Query::ThreadIndexInThreadgroup => self.based(&linear(), 0, result),
+            Query::ThreadIndexInThreadgroup => self.based(&Position::linear(), 0, result),
             Query::ThreadPositionInThreadgroup(axis) => {
                 let position = self.facts.geometry.position(axis);
                 self.based(&position, axis_of(axis), result)
@@ -106,7 +106,7 @@ impl Emitter<'_, '_> {
     fn based(&mut self, position: &Position, axis: usize, result: Value) -> Lane {
         match position {
             Position::Zero => Lane::uniform(Opd::Int(0)),
-            Position::Known(pattern) => Lane::known(crate::cpu::shape::Affine::known(*pattern)),
+            Position::Known(pattern) => Lane::known(Affine::known(*pattern)),
             Position::Based { divide, modulo, .. } => {
                 let mut base = self.first.clone();
                 assert!(*divide > 0, "threadgroup sizes are not zero");

@@ -15,11 +15,11 @@ use super::Emitter;
 use super::access::{Plan, Run};
 use super::lane::Lane;
 use super::memory::{Address, Item};
+use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::shape::Shape;
-use crate::cpu::shape::flow::Facts;
-use crate::cpu::shape::queries::Geometry;
 use crate::cpu::storage::Root;
+use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::divergence::Shape;
 
 /// Maximum number of operations between a varying value and its cause.
 const MAX_DEPTH: usize = 64;
@@ -181,7 +181,7 @@ impl Emitter<'_, '_> {
     /// The guess that the pattern of a value depends on. Sums that may wrap are none: they hardly ever do.
     fn guess(&self, value: Value) -> Option<Cause> {
         let function = self.facts.function;
-        let is_assumed = |value| self.shape(value, 0).affine().is_some_and(|lanes| lanes.assumed);
+        let is_assumed = |value| self.shape(value, 0).affine().is_some_and(|lanes| lanes.is_assumed());
         let mut at = value;
         for _ in 0..MAX_DEPTH {
             let inst = function.defining_inst(at).filter(|_| is_assumed(at))?;
@@ -210,7 +210,7 @@ impl Emitter<'_, '_> {
     /// Why the lanes of an access are not in a pattern that vectors have.
     fn with_reason(&self, remark: Remark, address: &Address) -> Remark {
         match (&address.offset, address.value) {
-            (Lane::Affine { shape, .. }, _) if !shape.assumed => {
+            (Lane::Affine { shape, .. }, _) if !shape.is_assumed() => {
                 let stride = shape.at(1).wrapping_sub(shape.at(0));
                 remark.with("cause", "stride").with("stride_bytes", stride)
             }
@@ -230,7 +230,7 @@ impl Emitter<'_, '_> {
     /// Remarks on a loop within a SIMD-group; `has_copy`: with a copy for the iterations in which all lanes
     /// are active.
     pub(super) fn remark_loop(&mut self, inst: Inst, (label, body): (Label, Block), has_copy: bool) {
-        let is_masked = self.flow.construct(inst).lanes_leave;
+        let is_masked = self.divergence.construct(inst).lanes_leave;
         let id = if is_masked { RemarkId::LoopMasked } else { RemarkId::LoopUniform };
         self.remark(inst, id, |this, remark| {
             let remark = match this.divergent_exit(body, label).filter(|_| is_masked) {
@@ -257,7 +257,7 @@ impl Emitter<'_, '_> {
             found
         };
         function.block(block).iter().find_map(|&inst| match function.inst(inst).op {
-            Op::If { cond, then, otherwise, .. } if self.flow.construct(inst).diverges => {
+            Op::If { cond, then, otherwise, .. } if self.divergence.construct(inst).diverges => {
                 (leaves(then) || leaves(otherwise)).then_some(cond)
             }
             ref op => op.blocks().iter().find_map(|&nested| self.divergent_exit(nested, label)),
@@ -307,8 +307,8 @@ impl Emitter<'_, '_> {
 
     /// Whether lanes differ in a value by more than a pattern.
     fn varies(&self, value: Value) -> bool {
-        let follows_pattern = |shape: &Shape| shape.affine().is_some_and(|lanes| !lanes.assumed);
-        !self.flow.values[value.index()].iter().all(follows_pattern)
+        let follows_pattern = |shape: &Shape| shape.affine().is_some_and(|lanes| !lanes.is_assumed());
+        !self.divergence.values[value.index()].iter().all(follows_pattern)
     }
 
     /// Whether an operation on varying values is itself the best explanation: data, not a position.

@@ -13,7 +13,7 @@ use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
-use crate::cpu::shape::Affine;
+use anymetal_analysis::divergence::Affine;
 
 /// With more stores than these, a processor's own scatter is as fast.
 const MAX_PIECES: usize = 8;
@@ -24,7 +24,7 @@ impl Emitter<'_, '_> {
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let values = self.stored_vectors(item, lanes);
         let [value] = values.as_slice() else { return self.store_apart(address, item, &values) };
-        let is_known = matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
+        let is_known = matches!(&address.offset, Lane::Affine { shape, .. } if !shape.is_assumed());
         if is_known || !self.has(Feature::ContiguityCheck) {
             return self.store_apart(address, item, &values);
         }
@@ -115,7 +115,7 @@ impl Emitter<'_, '_> {
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
         let max = if scatters { MAX_PIECES } else { LANES };
         let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= max);
-        let may_split = self.has(Feature::StorePieces) && !shape.assumed && item.count <= MAX_COMPONENTS;
+        let may_split = self.has(Feature::StorePieces) && !shape.is_assumed() && item.count <= MAX_COMPONENTS;
         let Some(pieces) = pieces.filter(|_| may_split) else {
             // A scatter or a loop over the lanes is faster, or right without the assumption.
             return false;

@@ -17,9 +17,9 @@ use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::shape::Affine;
 use crate::cpu::stencil_rows::{MIN_LOADS, RowSet};
 use crate::cpu::storage::Root;
+use anymetal_analysis::divergence::Affine;
 
 /// Bytes of a vector that is shifted.
 const VECTOR: i64 = 64;
@@ -151,7 +151,7 @@ impl Emitter<'_, '_> {
             let is_argument = matches!(self.facts.storage.pointer(pointer).root, Root::Argument(_));
             // A member whose lanes are anywhere is loaded by itself.
             let Some(shape) = self.affine_form(pointer) else { continue };
-            let is_alike = shape.assumed
+            let is_alike = shape.is_assumed()
                 && shape.segments == 1
                 && common.as_ref().is_none_or(|common| *common == shape)
                 && self.plan.is_same_region(first, inst)

@@ -25,7 +25,7 @@ impl Emitter<'_, '_> {
         (masked, exit): (BlockName, BlockName),
     ) -> bool {
         let function = self.facts.function;
-        let construct = self.flow.construct(inst);
+        let construct = self.divergence.construct(inst);
         let is_on = self.has(Feature::UnmaskedLoop);
         if !is_on || self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
             return false;

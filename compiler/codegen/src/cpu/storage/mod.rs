@@ -124,11 +124,6 @@ impl Storage {
         self.pointers[value.index()]
     }
 
-    /// What is known of all pointers, by value.
-    pub(super) fn pointers(&self) -> &[Pointer] {
-        &self.pointers
-    }
-
     /// How the local is kept.
     pub(super) fn kind(&self, local: Local) -> LocalKind {
         self.kinds[local.index()]

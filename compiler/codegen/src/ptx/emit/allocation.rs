@@ -10,11 +10,11 @@ use anymetal_abi::AccessKind;
 use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value, ValueDef};
 
 use super::Emitter;
-use crate::cpu::shape::range::offset_bound;
 use crate::elementwise::Width;
 use crate::llvm_text::Opd;
 use crate::roots::Root;
 use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, saturated_forward};
+use anymetal_analysis::ranges::offset_bound;
 
 /// An allocation.
 #[derive(Clone, Debug)]
@@ -282,7 +282,7 @@ impl Emitter<'_> {
     /// The largest offset that a pointer into a variable can have.
     fn bound_of_offset(&self, pointer: Value) -> Option<u64> {
         let known = self.loop_forms.counter_bounds();
-        offset_bound(self.input.function, self.target.geometry(), known, pointer)
+        offset_bound(self.input.function, self.geometry, known, pointer)
     }
 
     /// The address as a 32-bit index into its allocation.

@@ -31,6 +31,7 @@ mod value;
 mod values;
 mod versions;
 
+use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::{PointerSlots, function_loads_pointers};
 use anymetal_ir::{Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
@@ -39,7 +40,6 @@ use super::analysis::Analysis;
 use super::convergence::Convergence;
 use super::matrix_layout::MatrixLayout;
 use super::poll_plan::LoopForms;
-use super::target::PtxTarget;
 use super::{PtxCode, PtxOptions};
 use crate::cpu::CodegenError;
 use crate::cpu::math::Library;
@@ -82,7 +82,7 @@ struct Emitter<'a> {
     pointers: Vec<Pointer>,
     alignment: Alignment<'a>,
     convergence: Convergence,
-    target: PtxTarget,
+    geometry: Geometry,
     loop_forms: LoopForms,
     /// The loops in pieces around.
     pieces: Vec<Piece>,
@@ -114,8 +114,8 @@ impl<'a> Emitter<'a> {
     fn new(input: Input<'a>, analysis: Analysis) -> Self {
         let Input { module, kernel, function, order, options, .. } = input;
         let Analysis { pointers, convergence, value_words, matrix_layout } = analysis;
-        let target = PtxTarget::new(options);
-        let loop_forms = LoopForms::new(function, target.geometry(), &|inst| convergence.is_tracked(inst));
+        let geometry = options.geometry();
+        let loop_forms = LoopForms::new(function, geometry, &|inst| convergence.is_tracked(inst));
         let mut t = Text::new(0);
         let exit = t.block();
         Self {
@@ -126,7 +126,7 @@ impl<'a> Emitter<'a> {
             alignment: Alignment::new(module, kernel, function, order, &pointers, Assumed::NOTHING),
             pointers,
             convergence,
-            target,
+            geometry,
             loop_forms,
             pieces: Vec::new(),
             unrolled_loops: Vec::new(),

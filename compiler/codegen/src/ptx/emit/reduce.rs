@@ -7,6 +7,7 @@
 //! The results are the same bits as the interpreter's. Prefix operations go through the lanes in ascending
 //! order there, but for integers of a full SIMD-group, whose order does not matter.
 
+use anymetal_analysis::divergence::LANES;
 use anymetal_ir::{BinOp, Combination, Combine, CombinedLanes, FpMode, Inst, MathFn, Scalar, SimdOp, Value};
 
 use super::{Emitter, zero};
@@ -20,9 +21,6 @@ struct Reduction {
     scalar: Scalar,
     fp: FpMode,
 }
-
-/// Lanes of a SIMD-group.
-const LANES: usize = 32;
 
 impl Reduction {
     fn of(op: SimdOp, scalar: Scalar, fp: FpMode) -> Option<Self> {

@@ -13,8 +13,8 @@ use anymetal_ir::{BinOp, CastOp, CmpOp, Op, Query, Scalar, SimdOp, Type, Value, 
 
 use super::super::by_value::place_in_argument;
 use super::Emitter;
-use crate::cpu::shape::range::upper_bound;
 use crate::llvm_text::Opd;
+use anymetal_analysis::ranges::upper_bound;
 
 /// Definitions that are looked at for one kernel.
 const STEPS: u32 = 1000;
@@ -185,7 +185,7 @@ impl Emitter<'_> {
             _ => None,
         };
         found.or_else(|| {
-            let most = upper_bound(function, self.target.geometry(), value);
+            let most = upper_bound(function, self.geometry, value);
             (most < 1 << 31).then(|| Bounds::constant(0, most as i64))
         })
     }

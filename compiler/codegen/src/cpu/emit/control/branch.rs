@@ -6,11 +6,11 @@ use super::jump::jump_of;
 use super::{Context, MAX_COPY};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
-use crate::cpu::shape::Affine;
+use anymetal_analysis::divergence::Affine;
 
 impl Emitter<'_, '_> {
     pub(super) fn if_else(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
-        let construct = self.flow.construct(inst);
+        let construct = self.divergence.construct(inst);
         if let Some(known) = self.shape(cond, 0).affine().and_then(Affine::constant) {
             return self.block(if known & 1 == 1 { then } else { otherwise });
         }

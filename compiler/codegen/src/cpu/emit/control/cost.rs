@@ -43,7 +43,7 @@ impl Emitter<'_, '_> {
     /// How many vector instructions an instruction becomes, roughly.
     fn weight(&self, inst: Inst) -> u32 {
         let Some(result) = self.facts.function.inst(inst).result else { return 1 };
-        self.flow.values[result.index()].iter().filter(|shape| !shape.is_uniform()).count() as u32
+        self.divergence.values[result.index()].iter().filter(|shape| !shape.is_uniform()).count() as u32
     }
 }
 

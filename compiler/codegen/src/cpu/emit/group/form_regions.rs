@@ -54,7 +54,7 @@ impl Planner<'_> {
     fn condition_is_known(&self, op: &Op) -> bool {
         match op {
             Op::If { cond: value, .. } | Op::Switch { selector: value, .. } => {
-                self.plan.is_group_value(self.facts.function, self.flow, *value)
+                self.plan.is_group_value(self.facts.function, self.divergence, *value)
             }
             _ => true,
         }

@@ -31,7 +31,7 @@ impl Planner<'_> {
 
     fn fetch(&mut self, number: usize, value: Value) {
         let function = self.facts.function;
-        if self.plan.is_group_value(function, self.flow, value) {
+        if self.plan.is_group_value(function, self.divergence, value) {
             return;
         }
         let ValueDef::Inst(inst) = function.values[value.index()].def else {
@@ -44,9 +44,9 @@ impl Planner<'_> {
         {
             return;
         }
-        let is_assumed = self.flow.values[value.index()]
+        let is_assumed = self.divergence.values[value.index()]
             .iter()
-            .any(|shape| shape.affine().is_some_and(|lanes| lanes.assumed));
+            .any(|shape| shape.affine().is_some_and(|lanes| lanes.is_assumed()));
         if !is_assumed && !self.is_rematerialisable(value, MAX_REMAT_DEPTH) {
             self.plan.saved.insert(value);
             self.plan.regions[number].fetches.push(Fetch::Load(value));
@@ -63,7 +63,7 @@ impl Planner<'_> {
     /// Whether computing the value again costs little and needs nothing kept.
     fn is_rematerialisable(&self, value: Value, depth: u32) -> bool {
         let function = self.facts.function;
-        if self.plan.is_group_value(function, self.flow, value) {
+        if self.plan.is_group_value(function, self.divergence, value) {
             return true;
         }
         let ValueDef::Inst(inst) = function.values[value.index()].def else {

@@ -17,9 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value, ValueDef};
 
+use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::BlockName;
-use crate::cpu::shape::Shape;
-use crate::cpu::shape::flow::{Facts, Flow};
+use anymetal_analysis::divergence::Divergence;
+use anymetal_analysis::divergence::Shape;
 
 /// A jump target at group level.
 #[derive(Clone, Copy, Debug)]
@@ -87,9 +88,9 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Divides a function.
-    pub(super) fn new(facts: Facts<'_>, flow: &Flow, independent_simdgroups: bool) -> Self {
+    pub(super) fn new(facts: Facts<'_>, divergence: &Divergence, independent_simdgroups: bool) -> Self {
         let function = facts.function;
-        let mut planner = Planner { facts, flow, plan: Self::default(), returned: false };
+        let mut planner = Planner { facts, divergence, plan: Self::default(), returned: false };
         planner.plan.meets_at_barriers = independent_simdgroups;
         planner.plan.escapes = vec![false; function.insts.len()];
         planner.plan.group_insts = vec![false; function.insts.len()];
@@ -140,8 +141,8 @@ impl Plan {
     }
 
     /// Whether the value is known at group level.
-    pub(super) fn is_group_value(&self, function: &Function, flow: &Flow, value: Value) -> bool {
-        let shapes = &flow.values[value.index()];
+    pub(super) fn is_group_value(&self, function: &Function, divergence: &Divergence, value: Value) -> bool {
+        let shapes = &divergence.values[value.index()];
         let known = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.is_constant);
         if shapes.iter().all(known) {
             return true;
@@ -166,7 +167,7 @@ fn contains_return(function: &Function, inst: Inst) -> bool {
 /// Divides a function.
 struct Planner<'a> {
     facts: Facts<'a>,
-    flow: &'a Flow,
+    divergence: &'a Divergence,
     plan: Plan,
     /// A thread may have returned before the current position.
     returned: bool,

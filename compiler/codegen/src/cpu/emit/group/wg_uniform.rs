@@ -47,7 +47,7 @@ impl Planner<'_> {
     pub(super) fn choose_wg_uniform_vars(&mut self) {
         // Without barriers there must be a single region, which group promoted variables could cut in two.
         let barriers = self.facts.group_level.any_barrier;
-        self.plan.wg_uniform_vars = vec![barriers; self.flow.vars.len()];
+        self.plan.wg_uniform_vars = vec![barriers; self.divergence.variables.len()];
         // Each round can only turn promoted variables away, which can only turn instructions away.
         loop {
             self.plan.group_insts.fill(false);
@@ -152,7 +152,7 @@ impl Planner<'_> {
     }
 
     fn is_known(&self, value: Value) -> bool {
-        self.plan.is_group_value(self.facts.function, self.flow, value)
+        self.plan.is_group_value(self.facts.function, self.divergence, value)
     }
 
     /// All SIMD-groups are full, and no thread has returned.
@@ -173,14 +173,14 @@ impl Planner<'_> {
             let vars = self.facts.storage.vars_at(pointer, i64::from(ty.size()));
             vars.map(|vars| vars.into_iter().all(|var| self.plan.wg_uniform_vars[var]))
         };
-        let shapes = data.result.map(|result| &self.flow.values[result.index()]);
+        let shapes = data.result.map(|result| &self.divergence.values[result.index()]);
         match &data.op {
             Op::Load { ptr, volatile, .. } => {
                 let result = data.result.expect("a load has a result");
                 match wg_uniform_vars(*ptr, function.ty(result)) {
                     Some(group) => group,
                     None => {
-                        let is_uniform = self.flow.shape(*ptr).is_uniform();
+                        let is_uniform = self.divergence.shape(*ptr).is_uniform();
                         !volatile
                             && !self.returned
                             && (is_uniform || self.is_converged())

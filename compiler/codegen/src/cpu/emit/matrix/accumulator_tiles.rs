@@ -166,7 +166,7 @@ impl Emitter<'_, '_> {
             // The variables are in no tile.
             return false;
         };
-        let is_masked = vars.clone().any(|var| self.flow.masked.contains(&(inst, var)));
+        let is_masked = vars.clone().any(|var| self.divergence.masked_stores.contains(&(inst, var)));
         if self.scalar(value) != anymetal_ir::Scalar::F32 || is_masked && self.mask != Mask::All {
             self.write_products();
             return false;

@@ -40,7 +40,7 @@ impl Emitter<'_, '_> {
             root => (self.place(root), code),
         };
         // An affine form that holds under a condition only is not the pointer's.
-        let is_exact = !self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.assumed);
+        let is_exact = !self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.is_assumed());
         let value = (root != Root::Many && is_exact).then_some(pointer);
         let address = Address { place, offset: Lane::uniform(offset.clone()), value, extra: 0, site };
         (address, offset)

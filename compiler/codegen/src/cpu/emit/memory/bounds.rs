@@ -11,8 +11,8 @@ use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
+use anymetal_analysis::divergence::Affine;
 
 impl Emitter<'_, '_> {
     /// What loads of whole vectors test. Without checks those with lanes off ask as well: what exists is
@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
         shape: &Affine,
     ) -> Option<(Opd, i64)> {
         let function = self.facts.function;
-        if !shape.assumed || shape.segments != 1 {
+        if !shape.is_assumed() || shape.segments != 1 {
             return None;
         }
         let Some(&Op::PtrAdd { base, index: Some(index), scale, offset }) = function.def(address.value?)

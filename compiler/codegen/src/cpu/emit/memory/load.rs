@@ -15,8 +15,7 @@ use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::shape::Affine;
-use crate::cpu::shape::flow::ptr_space;
+use anymetal_analysis::divergence::Affine;
 
 /// How lanes that follow a pattern load; `None`: they are loaded as if they were anywhere.
 fn load_plan(address: &Address, item: Item) -> Option<Plan> {
@@ -25,7 +24,7 @@ fn load_plan(address: &Address, item: Item) -> Option<Plan> {
         return None;
     };
     match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-        Plan::Uniform | Plan::Gather if shape.assumed => None,
+        Plan::Uniform | Plan::Gather if shape.is_assumed() => None,
         Plan::Gather if item.count != 1 => None,
         plan => Some(plan),
     }
@@ -52,7 +51,7 @@ impl Emitter<'_, '_> {
         if self.load_stencil_row(inst, item) {
             return;
         }
-        let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
+        let mut lanes = if self.facts.function.pointer_space(pointer) == Space::Thread {
             self.remark_private(inst, RemarkId::LoadPrivate, pointer);
             self.load_private(inst, pointer, 0, item)
         } else {
@@ -191,7 +190,7 @@ impl Emitter<'_, '_> {
         let careful = match plan {
             // Where an affine form does not hold the runs are elsewhere, and the lanes may well be in
             // bounds; and of lanes far apart those that are on often are, when the others are not.
-            _ if self.has(Feature::ColdGather) && (shape.assumed || *plan == Plan::Gather) => {
+            _ if self.has(Feature::ColdGather) && (shape.is_assumed() || *plan == Plan::Gather) => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.aside(|this| this.load_cold_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()

@@ -91,7 +91,7 @@ impl Emitter<'_, '_> {
     /// The offsets of all lanes, without the extra constant.
     pub(super) fn offsets(&mut self, address: &Address) -> Opd {
         match (&address.offset, address.value) {
-            (Lane::Affine { shape, .. }, Some(value)) if shape.assumed => self.recompute(value, 0),
+            (Lane::Affine { shape, .. }, Some(value)) if shape.is_assumed() => self.recompute(value, 0),
             (offset, _) => offset.vector(&mut self.t, "i64"),
         }
     }

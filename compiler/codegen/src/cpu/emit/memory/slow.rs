@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
     /// ever runs, so equal steps are written out at run time.
     fn slow_offsets(&mut self, address: &Address) -> SlowOffsets {
         if let Lane::Affine { bases, shape, .. } = &address.offset
-            && let ([base], false) = (bases.as_slice(), shape.assumed)
+            && let ([base], false) = (bases.as_slice(), shape.is_assumed())
         {
             let step = shape.at(1).wrapping_sub(shape.at(0));
             let at = |lane: usize| shape.at(0).wrapping_add(step.wrapping_mul(lane as i64));

@@ -13,8 +13,7 @@ use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::shape::Affine;
-use crate::cpu::shape::flow::ptr_space;
+use anymetal_analysis::divergence::Affine;
 
 /// How lanes store that are in one place, or in runs; `None`: any others.
 fn store_plan(address: &Address, item: Item) -> Option<Plan> {
@@ -23,7 +22,7 @@ fn store_plan(address: &Address, item: Item) -> Option<Plan> {
         return None;
     };
     match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-        Plan::Uniform if !shape.assumed => Some(Plan::Uniform),
+        Plan::Uniform if !shape.is_assumed() => Some(Plan::Uniform),
         Plan::Runs(runs) if runs.iter().all(|run| !run.same) => Some(Plan::Runs(runs)),
         _ => None,
     }
@@ -48,7 +47,7 @@ impl Emitter<'_, '_> {
             Type::Ptr(_) => vec![self.stored_pointer(pointer, value)],
             _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
         };
-        if ptr_space(self.facts.function, pointer) == Space::Thread {
+        if self.facts.function.pointer_space(pointer) == Space::Thread {
             self.remark_private(inst, RemarkId::StorePrivate, pointer);
             self.store_private(inst, pointer, 0, item, &lanes);
         } else {
@@ -59,7 +58,7 @@ impl Emitter<'_, '_> {
     /// A component in a form that needs no recomputing.
     pub(in crate::cpu::emit) fn kept_lane(&mut self, value: Value, k: usize) -> Lane {
         match self.lane(value, k) {
-            Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.vector(value, k)),
+            Lane::Affine { shape, .. } if shape.is_assumed() => Lane::Varying(self.vector(value, k)),
             lane => lane,
         }
     }
@@ -189,7 +188,7 @@ impl Emitter<'_, '_> {
         if !ok.is_text("true") {
             self.t.branch(join);
             self.t.label(slow);
-            if shape.assumed {
+            if shape.is_assumed() {
                 self.aside(|this| this.store_scatter(address, item, lanes));
             } else {
                 self.store_slowly(address, item, &values);

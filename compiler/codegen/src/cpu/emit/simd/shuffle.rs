@@ -8,7 +8,7 @@ use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, cast, zero_of};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
-use crate::cpu::shape::Affine;
+use anymetal_analysis::divergence::Affine;
 
 impl Emitter<'_, '_> {
     pub(super) fn shuffle_lanes(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {

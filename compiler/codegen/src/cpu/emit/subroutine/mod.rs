@@ -38,7 +38,7 @@ use crate::elementwise::Width;
 use crate::roots::Root;
 
 use plan::Subroutine;
-pub(in crate::cpu) use plan::{Caller, Subroutines};
+pub(in crate::cpu) use plan::Subroutines;
 pub(super) use plan::{Passing, Passings};
 
 /// Bytes of a unit of a variable's memory.
@@ -401,7 +401,7 @@ impl Emitter<'_, '_> {
             Root::Local(local) => function.locals[local.index()].name.clone(),
             _ => String::new(),
         };
-        let space = crate::cpu::shape::flow::ptr_space(function, pointer);
+        let space = function.pointer_space(pointer);
         let loc = function.inst(inst).loc;
         let site = self.shared.sites.len() as u32;
         self.shared.sites.push(FaultSite { argument: None, variable, space, kind, access_bytes, loc });

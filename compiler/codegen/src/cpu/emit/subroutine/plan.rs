@@ -7,10 +7,13 @@ use anymetal_analysis::{used_functions, walk_insts};
 use anymetal_ir::{FuncId, Function, Inst, Kernel, Label, Local, Module, Op, Space, Type, Value};
 
 use super::UNIT;
+use crate::cpu::facts::Facts;
 use crate::cpu::options::{CodegenError, CpuFeatures};
 use crate::cpu::walk;
 use crate::roots::{Pointer, Root, Roots};
-use crate::uniformity::{Uniformity, Varying};
+use anymetal_analysis::divergence::{
+    Divergence, DivergenceContext, Geometry, PointerForm, PrivateAccess, Shape,
+};
 
 /// Functions of kernels have lower numbers, of which fault sites are counted.
 pub(super) const FIRST_FUNCTION_NUMBER: u32 = 16;
@@ -55,13 +58,6 @@ impl Passing {
 /// How the parameters of each function that is called are passed.
 pub(in crate::cpu::emit) type Passings = BTreeMap<FuncId, Vec<Passing>>;
 
-/// A kernel's function as it is called from.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cpu) struct Caller<'a> {
-    pub(in crate::cpu) function: &'a Function,
-    pub(in crate::cpu) pointers: &'a [Pointer],
-}
-
 /// Bytes of its allocation that are before and after a pointer, at least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room {
@@ -90,7 +86,7 @@ pub(in crate::cpu) struct Subroutine<'m> {
     pub(in crate::cpu::emit) id: FuncId,
     pub(in crate::cpu::emit) function: &'m Function,
     pointers: Vec<Pointer>,
-    uniformity: Uniformity,
+    divergence: Divergence,
     locals: Vec<LocalKind>,
     /// By parameter, as the next.
     passing: Vec<Passing>,
@@ -110,17 +106,14 @@ impl<'m> Subroutines<'m> {
         module: &'m Module,
         kernel: &Kernel,
         features: &CpuFeatures,
-        callers: &[Caller<'_>],
+        callers: &[Facts<'_>],
     ) -> Result<Self, CodegenError> {
         let lanes = super::batch_lanes(features);
         let called = used_functions(module, &[kernel.function]);
         let ids: Vec<FuncId> = called.into_iter().rev().filter(|id| *id != kernel.function).collect();
         let mut passings = passings(module, &ids);
         for caller in callers.iter().filter(|_| !ids.is_empty()) {
-            let differs = |root: Root, _| matches!(root, Root::Many | Root::Local(_));
-            let varying = Varying { params: &|_| false, loads: &differs };
-            let uniformity = Uniformity::new(caller.function, &varying, caller.pointers);
-            note_varying(&mut passings, caller.function, &uniformity);
+            note_varying(&mut passings, caller.function, &caller.divergence());
         }
         let mut this = Self::default();
         for id in ids {
@@ -129,7 +122,7 @@ impl<'m> Subroutines<'m> {
                 .cloned()
                 .expect("the plan has the passing conventions of every called function");
             let sub = Subroutine::new(module, id, lanes, passing)?;
-            note_varying(&mut passings, sub.function, &sub.uniformity);
+            note_varying(&mut passings, sub.function, &sub.divergence);
             this.all.push(sub);
         }
         Ok(this)
@@ -174,14 +167,46 @@ fn passings(module: &Module, ids: &[FuncId]) -> Passings {
     ids.iter().map(|id| (*id, of_params(module.function(*id)))).collect()
 }
 
+/// The memory of a called function.
+struct Context<'a> {
+    passing: &'a [Passing],
+    pointers: &'a [Pointer],
+}
+
+impl DivergenceContext for Context<'_> {
+    fn parameter(&self, index: usize) -> Shape {
+        match self.passing[index] {
+            Passing::Value | Passing::Shared { uniform: false } => Shape::Varying,
+            Passing::Private { .. } | Passing::Shared { uniform: true } => Shape::uniform(false),
+        }
+    }
+
+    /// What lanes load together from one address is one value.
+    fn loads_agree(&self, _function: &Function, pointer: Value) -> bool {
+        match self.pointers[pointer.index()].root {
+            Root::Global(_) => true,
+            Root::Argument(param) => matches!(self.passing[param], Passing::Shared { .. }),
+            _ => false,
+        }
+    }
+
+    fn pointer_form(&self, _function: &Function, pointer: Value) -> PointerForm {
+        self.pointers[pointer.index()].root.form()
+    }
+
+    fn private_access(&self, function: &Function, pointer: Value, _bytes: i64) -> PrivateAccess {
+        self.pointers[pointer.index()].root.private_access(function.pointer_space(pointer))
+    }
+}
+
 /// Notes which calls of a function pass pointers with offsets that differ between lanes.
-fn note_varying(passings: &mut Passings, function: &Function, uniformity: &Uniformity) {
+fn note_varying(passings: &mut Passings, function: &Function, divergence: &Divergence) {
     walk_insts(function, function.body, &mut |inst| {
         let Op::Call(callee, args) = &function.inst(inst).op else { return };
         let Some(passing) = passings.get_mut(callee) else { return };
         for (passing, &arg) in passing.iter_mut().zip(args) {
             if let Passing::Shared { uniform } | Passing::Private { uniform } = passing {
-                *uniform &= uniformity.is_uniform(arg);
+                *uniform &= divergence.is_uniform(arg);
             }
         }
     });
@@ -215,24 +240,11 @@ impl<'m> Subroutine<'m> {
         assert_eq!(passing.len(), function.params.len(), "every parameter has a passing convention");
         let order = walk::instructions(function)?;
         let pointers = Roots::solve(function, function.params.iter().map(|_| true), &order).pointers;
-        let differs =
-            |passing: Passing| matches!(passing, Passing::Value | Passing::Shared { uniform: false });
-        let varying = Varying {
-            params: &|param| {
-                let number = function.params.iter().position(|other| *other == param);
-                number.is_none_or(|number| differs(passing[number]))
-            },
-            // What lanes load together from one address is one value.
-            loads: &|root, _| match root {
-                Root::Global(_) => false,
-                Root::Argument(param) => !matches!(passing[param], Passing::Shared { .. }),
-                _ => true,
-            },
-        };
-        let uniformity = Uniformity::new(function, &varying, &pointers);
-        let locals = local_kinds(function, &order, &pointers, &uniformity, lanes);
+        let context = Context { passing: &passing, pointers: &pointers };
+        let divergence = Divergence::of(function, Geometry::Any, &context);
+        let locals = local_kinds(function, &order, &pointers, &divergence, lanes);
         let rooms = vec![Room::ALL; function.params.len()];
-        Ok(Self { id, function, pointers, uniformity, locals, passing, rooms })
+        Ok(Self { id, function, pointers, divergence, locals, passing, rooms })
     }
 
     /// Whether lanes of one batch may be called for one set after the other.
@@ -249,12 +261,12 @@ impl<'m> Subroutine<'m> {
     }
 
     pub(super) fn is_uniform(&self, value: Value) -> bool {
-        self.uniformity.is_uniform(value)
+        self.divergence.is_uniform(value)
     }
 
     /// Whether lanes wait at the end of the construct, or on the way to it, while others go on.
     pub(super) fn exits_diverge(&self, label: Label) -> bool {
-        self.uniformity.exits_diverge(label)
+        self.divergence.exits_diverge(label)
     }
 
     pub(super) fn pointer(&self, value: Value) -> Pointer {
@@ -290,11 +302,11 @@ fn local_kinds(
     function: &Function,
     order: &[Inst],
     pointers: &[Pointer],
-    uniformity: &Uniformity,
+    divergence: &Divergence,
     lanes: usize,
 ) -> Vec<LocalKind> {
     let mut kinds: Vec<LocalKind> = (0..function.locals.len() as u32)
-        .map(|local| match uniformity.is_uniform_local(Local(local)) {
+        .map(|local| match divergence.is_uniform_local(Local(local)) {
             true => LocalKind::Uniform,
             false => LocalKind::Lanes(lanes),
         })

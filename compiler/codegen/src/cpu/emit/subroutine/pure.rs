@@ -4,9 +4,9 @@ use anymetal_ir::{CastOp, FpMode, Inst, MathFn, Op, Scalar, Value};
 
 use super::Emitter;
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::transfer::lane_of;
 use crate::elementwise::arith::{self, Arithmetic};
 use crate::elementwise::{Width, cast, constant};
+use anymetal_analysis::divergence::transfer::lane_of;
 
 impl Emitter<'_, '_> {
     pub(super) fn pure(&mut self, inst: Inst, result: Value) {

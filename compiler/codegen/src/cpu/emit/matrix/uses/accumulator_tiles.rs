@@ -17,7 +17,7 @@ impl Finder<'_> {
         let is_fit = |var: usize| {
             self.facts.storage.vars[var].ty == float
                 && !wg_uniform_vars[var]
-                && self.flow.vars[var].affine().is_none()
+                && self.divergence.variables[var].affine().is_none()
         };
         (self.facts.function.ty(value) == Type::Vector(Scalar::F32, 2)
             && vars.len() == 2

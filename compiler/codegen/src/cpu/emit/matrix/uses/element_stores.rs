@@ -5,9 +5,8 @@ use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 use super::Finder;
 use super::operands::layout;
 use crate::cpu::emit::group::Plan;
-use crate::cpu::shape::Shape;
-use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
+use anymetal_analysis::divergence::Shape;
 
 /// A fragment whose two elements the program stores by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,7 +54,7 @@ impl Finder<'_> {
     fn is_quiet(&self, inst: Inst) -> bool {
         let op = &self.facts.function.inst(inst).op;
         let reads = match *op {
-            Op::Load { ptr, .. } => ptr_space(self.facts.function, ptr) != Space::Thread,
+            Op::Load { ptr, .. } => self.facts.function.pointer_space(ptr) != Space::Thread,
             Op::Barrier(..) | Op::Matrix(..) | Op::Simd(..) => true,
             _ => false,
         };
@@ -93,9 +92,9 @@ impl Finder<'_> {
             return None;
         }
         let scalar = function.ty(values[0]).scalar()?;
-        let step = match self.flow.values[pointers[0].index()].as_slice() {
+        let step = match self.divergence.values[pointers[0].index()].as_slice() {
             [Shape::Varying] => None,
-            [Shape::Affine(shape)] if shape.assumed => None,
+            [Shape::Affine(shape)] if shape.is_assumed() => None,
             [Shape::Affine(shape)] => {
                 let size = i64::from(scalar.size());
                 let apart = self.bytes_between(pointers[0], pointers[1]);

@@ -14,7 +14,8 @@ use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value};
 
 use super::accumulator_tiles::{AccumulatorTile, Slot};
 use crate::cpu::emit::group::Plan;
-use crate::cpu::shape::flow::{Facts, Flow};
+use crate::cpu::facts::Facts;
+use anymetal_analysis::divergence::Divergence;
 pub(super) use element_stores::ElementStores;
 
 /// A fragment whose two elements the program loads by itself, in Metal's layout.
@@ -95,7 +96,7 @@ const ELSEWHERE: Use = Use { block: Block(0), at: 0, kind: Kind::Other };
 
 struct Finder<'a> {
     facts: Facts<'a>,
-    flow: &'a Flow,
+    divergence: &'a Divergence,
     /// Where each instruction stands.
     places: Vec<(Block, usize)>,
     uses: Vec<Vec<Use>>,
@@ -108,7 +109,7 @@ struct Finder<'a> {
 
 impl Uses {
     /// Analyses a function.
-    pub(in crate::cpu::emit) fn new(facts: Facts<'_>, flow: &Flow, plan: &Plan) -> Self {
+    pub(in crate::cpu::emit) fn new(facts: Facts<'_>, divergence: &Divergence, plan: &Plan) -> Self {
         let function = facts.function;
         let is_product = |op: &Op| matches!(op, Op::Matrix(MatrixOp::MultiplyAccumulate, _));
         if !function.insts.iter().any(|inst| is_product(&inst.op)) {
@@ -116,7 +117,7 @@ impl Uses {
         }
         let mut finder = Finder {
             facts,
-            flow,
+            divergence,
             places: vec![(function.body, usize::MAX); function.insts.len()],
             uses: vec![Vec::new(); function.values.len()],
             products: Vec::new(),

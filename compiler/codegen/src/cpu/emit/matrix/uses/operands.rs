@@ -8,9 +8,8 @@ use anymetal_ir::{Block, CastOp, Inst, MatrixOp, Op, Scalar, Space, Type, Value}
 use super::{ELSEWHERE, Finder, Joined, Kind, Use};
 use crate::cpu::emit::matrix::{SIDE, place_of};
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::shape::Affine;
-use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
+use anymetal_analysis::divergence::Affine;
 
 impl Finder<'_> {
     /// How many products take the value, if they are all in this block and nothing else takes it.
@@ -28,7 +27,7 @@ impl Finder<'_> {
             };
             let (block, at) = self.places[index];
             if at != usize::MAX
-                && ptr_space(function, args[0]) != Space::Thread
+                && function.pointer_space(args[0]) != Space::Thread
                 && let Some(uses) = self.operand_uses(result, block)
             {
                 self.found.operands.insert(result, uses);
@@ -121,7 +120,7 @@ impl Finder<'_> {
         if !function.block(block).get(first..at)?.iter().all(quiet) {
             return None;
         }
-        let shape = self.flow.shape(pointers[0]).affine()?;
+        let shape = self.divergence.shape(pointers[0]).affine()?;
         let apart = self.bytes_between(pointers[0], pointers[1])?;
         let (step, transpose) = layout(shape, apart, i64::from(scalar.size()))?;
         Some(Joined { loads, pointer: pointers[0], scalar, step, transpose })
@@ -163,7 +162,7 @@ impl Finder<'_> {
 /// The bytes from row to row (or column to column: transposed) if the lanes' first elements lie as a matrix
 /// in Metal's layout, and the second ones `apart` after them.
 pub(super) fn layout(shape: &Affine, apart: i64, size: i64) -> Option<(i64, bool)> {
-    if shape.segments != 1 || shape.assumed {
+    if shape.segments != 1 || shape.is_assumed() {
         return None;
     }
     let first = shape.at(0);
