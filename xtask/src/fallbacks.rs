@@ -14,7 +14,7 @@ const MAXIMA: &[(&str, usize)] = &[
     ("compiler/interp/src/", 1),
     ("compiler/msl/src/lower/", 0),
     ("compiler/driver/src/", 0),
-    ("compiler/codegen/src/", 39),
+    ("compiler/codegen/src/", 37),
     ("devices/cpu/src/", 1),
 ];
 

@@ -180,7 +180,7 @@ impl Finder<'_> {
             region: self.place.region,
             pattern,
             cost: known.filter(|_| !threadgroup).map(|at| Cost::of(at, bytes)),
-            bank_conflicts: known.filter(|_| threadgroup).map(|at| bank_conflicts(at)),
+            bank_conflicts: known.filter(|_| threadgroup).map(bank_conflicts),
         })
     }
 

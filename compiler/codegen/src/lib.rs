@@ -16,7 +16,7 @@
 //! | `liveness` | which variables are live where | `Liveness` |
 //! | `regions` | which control flow runs once per threadgroup because it contains a barrier | `GroupLevel` |
 //! | `bundles` | loads of one thread at constant distances, done by one wide load | `Bundles` |
-//! | `shape` | divergence and stride: uniform, affine or varying | `Flow`, `Shape`, `Affine` |
+//! | `facts` | divergence: which values are uniform, affine or varying, by `analysis::divergence` | `Facts`, `Divergence` |
 //! | `stencil_rows`, `interior` | loads of stencils, the check-free version | `StencilRows`, `Interior` |
 //! | `polls` | where code polls the stop flag, and the proof that it does so in time | `PollPlan` |
 //! | `emit` | the text of each version, and the entry that selects one | `Emitter` |
@@ -26,7 +26,7 @@
 //! causes undefined behaviour. Every access is checked against its allocation unless a dominating guard has
 //! done so.
 //!
-//! Start with [`cpu::generate`], then `cpu/shape/mod.rs` (what decides the speed), then `cpu/emit/mod.rs`.
+//! Start with [`cpu::generate`], then `analysis::divergence` (it decides the speed), then `cpu/emit/mod.rs`.
 #![forbid(unsafe_code)]
 
 pub mod cpu;

@@ -1,5 +1,5 @@
-//! What the analysis of divergence takes from its user: how the code that will run keeps private memory and
-//! pointers.
+//! The input of divergence analysis besides the function: how the code that will run represents private
+//! memory and pointers.
 
 use std::ops::Range;
 
@@ -110,7 +110,7 @@ pub struct PlainContext;
 
 impl DivergenceContext for PlainContext {}
 
-/// What a pointer is computed from.
+/// The operation at which the computation of a pointer starts.
 enum Base {
     Parameter,
     Local(Local),

@@ -1,4 +1,4 @@
-//! Private memory: the shapes of variables and locals, from what is stored to them.
+//! Private memory: the shapes of variables and locals, from the values that are stored to them.
 
 use anymetal_ir::{Inst, Op, Space, Type, Value};
 
@@ -69,7 +69,7 @@ impl Solver<'_> {
         let locals = match access {
             PrivateAccess::Local(local) => local.index()..local.index() + 1,
             PrivateAccess::AnyLocal => 0..self.divergence.locals.len(),
-            // Stores to variables are followed one by one, and nothing of other memory is.
+            // Each store to a variable is followed on its own; other memory is not followed.
             PrivateAccess::Variables(_) | PrivateAccess::Untracked => return,
         };
         for local in locals {
@@ -82,7 +82,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Other code stores to what the pointer points to.
+    /// A called function may store through the pointer.
     pub(super) fn escape(&mut self, pointer: Value) {
         let access = self.context.private_access(self.function, pointer, 0);
         self.assign_bytes(&access, &Shape::Varying);
@@ -177,7 +177,7 @@ impl Solver<'_> {
         self.loaded(&access, ptr).not_group()
     }
 
-    /// The shape of bytes that are not followed one by one.
+    /// The shape of a load that does not read variables.
     fn loaded(&self, access: &PrivateAccess, ptr: Value) -> Shape {
         let address = self.divergence.shape(ptr);
         match access {

@@ -27,7 +27,7 @@ pub use context::{DivergenceContext, PlainContext, PointerForm, PrivateAccess, V
 pub use positions::{Geometry, Position};
 pub use shape::{Affine, Assumption, LANES, Shape, trailing_zeros};
 
-/// What is found about an `if`, loop, switch or scope.
+/// The facts about an `if`, loop, switch or scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Construct {
     /// The condition or selector is not the same for all lanes.
@@ -128,7 +128,7 @@ impl Divergence {
         }
         debug_assert!(solver.enclosing.is_empty(), "the analysis leaves every construct that it enters");
         let mut divergence = solver.divergence;
-        // What was never written has an arbitrary value; a uniform one is the cheapest.
+        // A value that is never written is arbitrary; a uniform value is the cheapest.
         for shape in divergence.values.iter_mut().flatten().chain(&mut divergence.variables) {
             if *shape == Shape::Bottom {
                 *shape = Shape::uniform(true);
@@ -359,3 +359,6 @@ impl Solver<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | promoted local (no memory access) | `storage/partition` | `emit/promoted` |
 //! | private array, interleaved by lane | `storage` | `emit/private` |
-//! | uniform address: scalar load, broadcast | `shape`, `emit/access` | `emit/memory/load`, `store` |
+//! | uniform address: scalar load, broadcast | `facts`, `emit/access` | `emit/memory/load`, `store` |
 //! | contiguous or few runs: plain vectors | `emit/access` | `emit/memory/load`, `store` |
 //! | strided within a short span: load and shuffle | `emit/access` | `emit/memory/load`, `emit/transpose` |
 //! | interleaved form of vectors kept for reuse | `emit/interleaved_cache` | `emit/transpose` |

@@ -8,7 +8,6 @@
 //! | `analysis` | what is known of a function before it is written |
 //! | `by_value` | the arguments that a launch may give by value |
 //! | `alignment` | the alignment that an address has by its computation |
-//! | `uniformity` | which values are equal in all active lanes of a SIMD-group |
 //! | `convergence` | the constructs after or in which the active lanes must be known |
 //! | `poll_plan` | how loops are written, and poll the stop flag |
 //! | `matrix_layout` | which lane holds which elements of matrices |

@@ -113,7 +113,10 @@ impl<'a> SiteSearch<'a> {
     }
 
     fn rising(&self, value: Value) -> Option<u32> {
-        let [shape] = self.divergence.values[value.index()].as_slice() else { return None };
+        let [shape] = self.divergence.values[value.index()].as_slice() else {
+            // Quotients of vectors are not versioned.
+            return None;
+        };
         shape.affine()?.rising_step().filter(|&step| step <= MAX_STEP)
     }
 
