@@ -2,7 +2,7 @@
 
 use super::{MAX_COPY, MAX_SLICES};
 use anymetal_analysis::{LocalPointers, local_pointers, local_uses, walk_insts};
-use anymetal_ir::{Function, Local, Op, Scalar, Type, Value};
+use anymetal_ir::{Function, Local, Op, Scalar, Space, Type, Value};
 
 /// A part of a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,8 @@ struct CopyInfo {
     dst: LocalOffset,
     src: LocalOffset,
     size: u64,
+    /// Whether the destination is private memory.
+    to_private: bool,
 }
 
 struct Collector<'a> {
@@ -148,11 +150,12 @@ impl Collector<'_> {
             }
             Op::Store { ptr, value, .. } => self.access(*ptr, self.function.ty(*value)),
             Op::MemCopy { dst, src, size, .. } => {
+                let to_private = self.function.pointer_space(*dst) == Space::Thread;
                 let (dst, src) = (self.place(*dst), self.place(*src));
                 self.range(dst, *size);
                 self.range(src, *size);
                 if dst.is_some() || src.is_some() {
-                    self.copies.push(CopyInfo { dst, src, size: *size });
+                    self.copies.push(CopyInfo { dst, src, size: *size, to_private });
                 }
             }
             Op::MemZero { dst, size, .. } => {
@@ -211,7 +214,7 @@ impl Collector<'_> {
         for _ in 0..MAX_PASSES {
             let mut changed = false;
             for n in 0..self.copies.len() {
-                let CopyInfo { dst, src, size } = self.copies[n];
+                let CopyInfo { dst, src, size, .. } = self.copies[n];
                 if let (Some(dst), Some(src)) = (self.candidate_at(dst), self.candidate_at(src)) {
                     changed |= self.propagate_to(src, dst, size) | self.propagate_to(dst, src, size);
                 }
@@ -250,13 +253,14 @@ impl Collector<'_> {
         changed
     }
 
-    /// Covers bytes without a slice that a copy to other memory reads. What is copied to a local whose
-    /// address is kept or given to a call stays whole: later passes tell its members, and integers would
-    /// hide them.
+    /// Covers bytes without a slice that a copy to other memory reads. A local stays whole if it is copied to a
+    /// local whose address is kept or given to a call, or if bytes that may be a pointer are copied to other
+    /// private memory: its members become known when functions are inlined, and integers would hide them, or
+    /// lose the pointer.
     fn fill_gaps(&mut self) -> bool {
         let mut changed = false;
         for n in 0..self.copies.len() {
-            let CopyInfo { dst, src, size } = self.copies[n];
+            let CopyInfo { dst, src, size, to_private } = self.copies[n];
             let Some((local, start)) = self.candidate_at(src) else { continue };
             if self.candidate_at(dst).is_some() {
                 continue;
@@ -273,7 +277,9 @@ impl Collector<'_> {
                 at = at.max(slice.end());
             }
             integer_slices(at, start + size, longest, &mut gaps);
-            if !gaps.is_empty() && dst.is_some_and(|(to, _)| self.whole[to.index()]) {
+            let may_hold_pointer = gaps.iter().any(|slice| slice.ty == Type::I64);
+            let is_whole = dst.is_some_and(|(to, _)| self.whole[to.index()]);
+            if !gaps.is_empty() && (is_whole || to_private && may_hold_pointer) {
                 self.candidate[local.index()] = false;
                 self.whole[local.index()] = true;
                 changed = true;
