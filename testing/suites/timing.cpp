@@ -3,9 +3,9 @@
 // A launch is timed from an idle queue until `clFinish` returns. The first launch with a threadgroup size runs once
 // untimed, since implementations compile then. The first few launches of a kernel are repeated; the buffers that the
 // kernel's arguments name are restored before each repetition, so results are those of the unmodified program. At exit
-// each kernel is appended to the file that SUITES_TIMES names, as a line of JSON with the seconds of each launch and the
-// processor seconds of all threads of the process.
-// Requests for a device of a type become requests for any device: programs request GPUs.
+// each kernel is appended to the file that SUITES_TIMES names, as a line of JSON with the seconds of each launch and
+// the processor seconds of all threads of the process. Requests for a device of a type become requests for any device,
+// because programs request GPUs.
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #include <CL/cl.h>

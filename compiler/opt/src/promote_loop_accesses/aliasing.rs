@@ -68,7 +68,7 @@ impl SharedAccesses {
     }
 }
 
-/// What an instruction accesses; `None` if it may do more than plain loads and stores.
+/// The accesses of an instruction; `None` if it may do more than plain loads and stores.
 fn accesses_of(function: &Function, inst: Inst) -> Option<[Option<Access>; 2]> {
     let data = function.inst(inst);
     let access = |ptr, ty, stores| Some(Access { inst, ptr, ty, stores });

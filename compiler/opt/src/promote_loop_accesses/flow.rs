@@ -89,7 +89,7 @@ impl Flow<'_> {
                 }
             }
             (Some(&place), _) => self.add(self.function.result(inst), Source::One(place)),
-            // What jumps and loops pass is followed where it arrives.
+            // Passed values are followed at the parameters and results that they become.
             (None, Op::Break(..) | Op::Continue(..) | Op::Yield(_) | Op::Loop { .. }) => {}
             (None, op) if op.only_computes() => {
                 let result = self.function.result(inst);

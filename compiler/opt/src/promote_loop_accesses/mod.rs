@@ -6,12 +6,13 @@
 //! pointer, no other access of the loop may alias it, the loop neither synchronises with other threads nor is
 //! left by a jump to an outer construct, and the first iteration executes a store. Where the loop's first
 //! effect is its exit test, a copy of the test guards the load and the store, so that a loop without
-//! iterations accesses nothing. Locations are stored to after the loop on every path, so no store is
-//! introduced that other threads could see.
+//! iterations accesses nothing. The loop stores to each location on every path, so no store is introduced
+//! that other threads could see.
 //!
 //! Out of bounds a load is zero and a store is dropped. The first access of a location faults as it did; what
 //! is loaded later would differ, so loaded values may only reach stores to the same location
-//! ([`flow`]).
+//! ([`flow`]). If a thread has several faults, that of a promoted location may be reported before or after
+//! those of the loop's other accesses, as with [`super::licm`](fn@super::licm::licm).
 //!
 //! The location becomes a private variable, which [`super::mem2reg`] promotes. The pass is linear in the size
 //! of the function times the nesting of loops, and at most quadratic in [`MAX_POINTERS`].
