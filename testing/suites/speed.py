@@ -108,6 +108,9 @@ def combine(times, kernels, clock):
     """Keeps the least time of each launch, where all runs have the same launches."""
     for kernel, line in kernels.items():
         each = line[clock]
+        if not each:
+            # No launch succeeded.
+            continue
         before = times.setdefault(kernel, each)
         if len(before) == len(each):
             times[kernel] = list(map(min, before, each))
@@ -136,8 +139,9 @@ def geometric_mean(ratios):
 def ratios_of(line, kernel, clock):
     """The others' times of a kernel over ours, by name."""
     ours = line[clock]["anymetal"][kernel]
+    # Processor time may be counted in ticks, of which a short launch has none.
     return {name: kernels[kernel] / ours
-            for name, kernels in line[clock].items() if name != "anymetal" and kernel in kernels}
+            for name, kernels in line[clock].items() if name != "anymetal" and ours and kernels.get(kernel)}
 
 
 def table(options):
@@ -150,7 +154,7 @@ def table(options):
     print("| program | kernel | " + " | ".join(names) + " | launches | ms of ours |")
     print("|---" * (len(names) + 4) + "|")
     for line, kernel, by_time, by_processor in rows:
-        cells = [f"{by_time[name]:.2f} ({by_processor[name]:.2f})" if name in by_time else "–" for name in names]
+        cells = [f"{by_time[name]:.2f} ({by_processor.get(name, math.nan):.2f})" if name in by_time else "–" for name in names]
         ours = 1e3 * line["seconds"]["anymetal"][kernel]
         print(f"| {line['program'].split('/')[-1]} | {kernel} | " + " | ".join(cells)
               + f" | {line['launches'][kernel]} | {ours:.3f} |")
@@ -158,7 +162,7 @@ def table(options):
     for suite in dict.fromkeys(line["suite"] for line in right):
         for name in names:
             each = [row for row in rows if row[0]["suite"] == suite and name in row[2]]
-            means = [geometric_mean([row[at][name] for row in each]) for at in (2, 3)]
+            means = [geometric_mean([row[at][name] for row in each if name in row[at]]) for at in (2, 3)]
             least = min((row[2][name] for row in each), default=float("nan"))
             below = sum(row[2][name] < options.least for row in each)
             print(f"{suite} against {name}: geometric mean {means[0]:.2f} ({means[1]:.2f}) of {len(each)} kernels, "
