@@ -27,6 +27,7 @@ pub(super) fn closed(
     locations: Vec<Location>,
 ) -> Vec<Location> {
     if locations.is_empty() {
+        // Most loops: no walk is needed.
         return locations;
     }
     let mut flow = Flow {

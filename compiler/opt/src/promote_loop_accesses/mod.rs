@@ -38,6 +38,7 @@ const MAX_ADDRESS: usize = 32;
 pub fn promote_loop_accesses(function: &mut Function) -> bool {
     let plans = Planner::new(function).plans();
     if plans.is_empty() {
+        // No loop has a location that can be promoted.
         return false;
     }
     let count = plans.len();
