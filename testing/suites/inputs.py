@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes inputs for programs of Rodinia, whose data set comes apart from its sources: `inputs.py RODINIA/data`.
 
-Formats are those that the programs read; contents are numbers of a generator with a fixed seed.
+`inputs.py RODINIA/data --large` makes those that `speed.py` measures with. Formats are those that the programs read; contents are numbers of a generator with a fixed seed.
 """
 
 import os
@@ -34,9 +34,9 @@ def points(path, count, features):
     lines(path, (" ".join([str(i), *(f"{random.uniform(0, 100):.3f}" for _ in range(features))]) for i in range(count)))
 
 
-def keys(folder, count):
+def keys(folder, count, queries):
     lines(os.path.join(folder, "keys.txt"), [count, *random.sample(range(1, 4 * count), count)])
-    lines(os.path.join(folder, "command.txt"), ["j 600 1000", "", "k 1000", ""])
+    lines(os.path.join(folder, "command.txt"), [f"j {queries * 3 // 5} 1000", "", f"k {queries}", ""])
 
 
 def mesh(path, side):
@@ -80,23 +80,28 @@ def picture(path, width, height):
 
 
 def main():
-    folder = sys.argv[1]
+    folder, is_large = sys.argv[1], "--large" in sys.argv[2:]
+    small_or_large = lambda small, large: large if is_large else small
     os.makedirs(folder, exist_ok=True)
     random.seed(7)
     inside = lambda name: os.path.join(folder, name)
-    graph(inside("graph.txt"), 4096, 3)
-    grid(inside("temperature"), 64 * 64, 320, 330)
-    grid(inside("power"), 64 * 64, 0, 0.01)
-    grid(inside("temperature3d"), 64 * 64 * 8, 320, 330)
-    grid(inside("power3d"), 64 * 64 * 8, 0, 0.01)
-    points(inside("points.txt"), 1000, 8)
-    keys(folder, 10000)
-    mesh(inside("mesh"), 32)
-    storms(folder, 2000)
+    side = small_or_large(64, 512)
+    graph(inside("graph.txt"), small_or_large(4096, 65536), 3)
+    grid(inside("temperature"), side * side, 320, 330)
+    grid(inside("power"), side * side, 0, 0.01)
+    side = small_or_large(64, 256)
+    grid(inside("temperature3d"), side * side * 8, 320, 330)
+    grid(inside("power3d"), side * side * 8, 0, 0.01)
+    points(inside("points.txt"), small_or_large(1000, 20000), 8)
+    keys(folder, small_or_large(10000, 100000), small_or_large(1000, 10000))
+    mesh(inside("mesh"), small_or_large(32, 128))
+    storms(folder, small_or_large(2000, 100000))
     os.makedirs(inside("dwt2d"), exist_ok=True)
-    bitmap(inside("dwt2d/picture.bmp"), 128, 128)
+    side = small_or_large(128, 512)
+    bitmap(inside("dwt2d/picture.bmp"), side, side)
     os.makedirs(inside("srad"), exist_ok=True)
-    picture(inside("srad/image.pgm"), 64, 64)
+    side = small_or_large(64, 256)
+    picture(inside("srad/image.pgm"), side, side)
     with open(inside("words.in"), "wb") as file:
         file.write(bytes(min(255, int(random.expovariate(0.02))) for _ in range(64 * 1024)))
 

@@ -82,6 +82,7 @@ def setup(home, build, cuda, opencl):
         link_to(opencl, os.path.join(home, "opencl"))
         subprocess.run([*shared, *header, "-I" + opencl, f"{HERE}/opencl.cpp", "-o", f"{home}/libOpenCL.so", *link],
                        check=True)
+        subprocess.run([*shared, "-I" + opencl, f"{HERE}/timing.cpp", "-o", f"{home}/libtiming.so", "-ldl"], check=True)
     subprocess.run([*shared, f"{HERE}/preload.cpp", "-o", f"{home}/libpreload.so"], check=True)
     subprocess.run([*compiler, *header, f"{HERE}/compile.cpp", "-o", f"{home}/compile", *link], check=True)
 
@@ -121,6 +122,8 @@ class Program:
         self.folder = os.path.abspath(os.path.join(folder, name))
         self.log = os.path.join(self.folder, "suites.log.jsonl")
         self.record = os.path.join(self.folder, "suites.record.jsonl")
+        # More variables for its runs.
+        self.extra = {}
 
     def environment(self):
         return {**os.environ, "SUITES_HOME": self.home, "SUITES_ROOT": self.base,
@@ -146,12 +149,12 @@ class Program:
     def filled(self, text):
         return text.replace("@nvcc", f"{HERE}/nvcc").replace("@home", self.home)
 
-    def call(self, command, limit, library=None):
-        environment = self.environment()
+    def call(self, command, limit, library=None, preloaded=("libpreload.so",)):
+        environment = {**self.environment(), **self.extra}
         if library:
             environment["LD_LIBRARY_PATH"] = library + ":" + os.environ.get("LD_LIBRARY_PATH", "")
             # Two runs have the same seeds, and zeros where nothing was written.
-            environment["LD_PRELOAD"] = os.path.join(self.home, "libpreload.so")
+            environment["LD_PRELOAD"] = ":".join(os.path.join(self.home, name) for name in preloaded)
         # CPU time, so that outcomes do not depend on what else the machine does.
         def bound():
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
@@ -250,12 +253,12 @@ class Program:
         result["seconds"] = round(time.time() - begin, 1)
         return result
 
-    def results(self, command, library):
+    def results(self, command, library, preloaded=("libpreload.so",)):
         """How it ended, and the text of its results: of a file that it writes, or what it prints."""
         path = os.path.join(self.folder, self.own.get("output", "-"))
         if os.path.exists(path):
             os.remove(path)
-        ended = self.call(command, self.suite.get("limit", 60), library)
+        ended = self.call(command, self.suite.get("limit", 60), library, preloaded)
         if "output" not in self.own:
             # What it prints, from those words on.
             begin = ended.stdout.find(self.own.get("from", ""))

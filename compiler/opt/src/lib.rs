@@ -32,6 +32,7 @@ pub mod merge_stores;
 pub mod pass_options;
 pub mod pipeline;
 pub mod prefetch;
+pub mod promote_loop_accesses;
 pub mod reciprocal_root;
 pub mod reg2mem;
 pub mod remark;

@@ -13,8 +13,8 @@ use super::unroll::UnrolledLoop;
 use super::{
     InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
     excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
-    localize_divergent_exits, mem2reg, merge_stores, prefetch, reciprocal_root, reg2mem, specialise,
-    speculate_select_loads, sroa, uniform_div_versioning, unroll,
+    localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses, reciprocal_root,
+    reg2mem, specialise, speculate_select_loads, sroa, uniform_div_versioning, unroll,
 };
 use anymetal_analysis::divergence::Geometry;
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
@@ -57,6 +57,9 @@ passes! {
         |function, _| early_cse::early_cse(function);
     LICM = "licm", O1, "Hoist loop-invariant code.",
         |function, _| licm::licm(function);
+    PROMOTE_LOOP_ACCESSES = "promote_loop_accesses", O1,
+        "Keep shared memory that a loop accesses at one address in a value.",
+        |function, _| promote_loop_accesses::promote_loop_accesses(function);
     DCE = "dce", O1, "Remove dead code and dead stores to private memory.",
         |function, _| dce::dce(function);
     UNROLL = "unroll", O1, "Unroll loops of a known trip count completely where that pays.",
@@ -107,6 +110,8 @@ pub const SIMPLIFY: &[Step] = &[Step::Fixpoint(
         &IF_CONVERT,
         &EARLY_CSE,
         &LICM,
+        // With one value for each address, and before the loop is unrolled: then its accesses are different ones.
+        &PROMOTE_LOOP_ACCESSES,
         &DCE,
         &UNROLL,
     ],
