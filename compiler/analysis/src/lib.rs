@@ -9,6 +9,7 @@ mod callable;
 mod counted_loops;
 mod definite_stores;
 mod incoming;
+pub mod limits;
 mod linear;
 mod locals;
 mod memory;

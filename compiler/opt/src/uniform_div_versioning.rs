@@ -18,16 +18,11 @@ use rustc_hash::FxHashSet;
 
 use super::copy::Cloner;
 use super::manager::TargetInfo;
+use crate::limits::{MAX_VERSION_GROWTH, MAX_VERSION_SIZE, MAX_VERSIONS};
 use anymetal_analysis::walk_insts;
 use anymetal_ir::{BinOp, Block, Function, Inst, Label, Op, Type, Value, Values};
 use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
 use guards::Active;
-
-/// Maximum number of instructions cloned for one test.
-const MAX_COPY: usize = 160;
-
-/// Maximum number of instructions added to a function.
-const MAX_GROWTH: usize = 512;
 
 /// What divergence analysis knows of a value in a SIMD-group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,9 +34,6 @@ pub enum Divergence {
     /// Anything else.
     Varying,
 }
-
-/// The most versions that one kernel gets.
-const MAX_VERSIONS: usize = 6;
 
 /// Versions the function for SIMD-groups in which quotients are uniform, as far as the target's analysis of
 /// thread patterns shows candidates; returns whether it did.
@@ -89,7 +81,7 @@ pub struct UniformDivVersioning {
 impl UniformDivVersioning {
     /// Adds one guarded version; returns whether there was a candidate.
     pub fn version_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Divergence) -> bool {
-        let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
+        let room = MAX_VERSION_SIZE.min(MAX_VERSION_GROWTH.saturating_sub(self.added));
         let found = SiteSearch::new(function, threads, (&self.done, &self.remainders), room).first();
         let Some(Site { inst, place }) = found else {
             // Nothing is left to be versioned within the limits.

@@ -12,14 +12,13 @@ use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query,
 
 use super::shape::flow::ptr_space;
 use super::shape::queries::{Geometry, Position};
+use crate::limits::cpu::MAX_WEIGHTED_LOOPS;
 
 /// What an access is taken to cost whose lanes are not contiguous; one of lanes side by side, or in one
 /// place, costs 1.
 const APART: u64 = 16;
 /// How much more often what stands in a loop is taken to run than what is around it.
 const ROUNDS: u64 = 8;
-/// Loops around an access that count.
-const MAX_LOOPS: u32 = 3;
 /// Times that the function is gone through: values come to loops' variables in the first.
 const PASSES: usize = 2;
 
@@ -106,7 +105,7 @@ impl<'a> Costs<'a> {
                 }
             }
             for nested in op.blocks() {
-                self.block(nested, inner.min(MAX_LOOPS));
+                self.block(nested, inner.min(MAX_WEIGHTED_LOOPS));
             }
             for &result in op.results() {
                 let mut steps: Option<Steps> = None;
@@ -145,7 +144,7 @@ impl<'a> Costs<'a> {
     }
 
     fn access(&mut self, pointer: Value, bytes: u32, loops: u32) {
-        assert!(loops <= MAX_LOOPS, "the loop depth is capped");
+        assert!(loops <= MAX_WEIGHTED_LOOPS, "the loop depth is capped");
         if ptr_space(self.function, pointer) == Space::Thread {
             return;
         }

@@ -2,11 +2,7 @@
 
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::shape::Affine;
-
-/// More segments than these are not worth separate vectors.
-const MAX_RUNS: usize = 8;
-/// The widest stretch that is loaded whole to pick lanes from it.
-const MAX_SPAN: i64 = 1024;
+use crate::limits::cpu::{MAX_SEGMENTS, MAX_SPAN};
 
 /// Consecutive lanes that access consecutive places, or all the same place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +44,7 @@ pub(super) fn plan(shape: &Affine, size: i64, count: i64) -> Plan {
     }
     let access = size * count;
     let mut pieces = shape.segments;
-    while pieces <= MAX_RUNS {
+    while pieces <= MAX_SEGMENTS {
         if let Some(runs) = runs(shape, pieces, access) {
             return Plan::Runs(runs);
         }

@@ -18,7 +18,7 @@ use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::shape::flow;
 use crate::cpu::shape::range::offset_bound;
 use crate::cpu::storage::Root;
-use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
+use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
 
 /// Zeros to read where an access is out of bounds: [`ZEROS_BYTES`] of them.
 pub(super) const ZEROS: &str = "@am.zeros";
@@ -319,7 +319,7 @@ impl Emitter<'_, '_> {
             _ => self.t.value(format_args!("add {ty} {code}, {offsets}")),
         };
         if let (Opd::Int(_), Opd::Int(offset)) = (&code, offsets)
-            && (0..=MAX_OFFSET).contains(offset)
+            && (0..=LARGEST_OFFSET).contains(offset)
         {
             return sum;
         }

@@ -20,9 +20,7 @@ use crate::cpu::shape::Shape;
 use crate::cpu::shape::flow::Facts;
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::storage::Root;
-
-/// Maximum number of operations between a varying value and its cause.
-const MAX_DEPTH: usize = 64;
+use crate::limits::cpu::MAX_CAUSE_DISTANCE;
 
 /// The remarks on a kernel's versions.
 #[derive(Debug, Default)]
@@ -183,7 +181,7 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         let is_assumed = |value| self.shape(value, 0).affine().is_some_and(|lanes| lanes.assumed);
         let mut at = value;
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_CAUSE_DISTANCE {
             let inst = function.defining_inst(at).filter(|_| is_assumed(at))?;
             let data = function.inst(inst);
             let mut assumed = None;
@@ -280,7 +278,7 @@ impl Emitter<'_, '_> {
     fn cause(&self, value: Value) -> Cause {
         let function = self.facts.function;
         let (mut at, mut loc) = (value, Loc::default());
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_CAUSE_DISTANCE {
             let Some(inst) = function.defining_inst(at) else {
                 return Cause { what: "argument".to_owned(), loc };
             };

@@ -2,11 +2,12 @@
 
 use anymetal_ir::{Block, CmpOp, Inst, Op, Value};
 
+use super::Context;
 use super::jump::jump_of;
-use super::{Context, MAX_COPY};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
 use crate::cpu::shape::Affine;
+use crate::limits::cpu::MAX_COPY;
 
 impl Emitter<'_, '_> {
     pub(super) fn if_else(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
