@@ -20,6 +20,7 @@ mod gpu;
 mod layers;
 mod ledger;
 mod libmetal;
+mod limits;
 mod passes;
 mod promtool;
 mod ptxas;
@@ -36,7 +37,7 @@ usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
   gen     write the generated documents: the diagram of ARCHITECTURE.md, and in docs/ diagnostics.md,
-          language-coverage.md, reference/passes.md and telemetry.md
+          language-coverage.md, reference/limits.md, reference/passes.md and telemetry.md
   bless   accept the expected output of file tests: `bless ir` (tests/ir), `bless codegen` (tests/codegen),
           `bless ui` (tests/ui), `bless family` (tests/family), `bless remarks` (tests/remarks)
   ci      run what continuous integration runs: tests, fmt, clippy, tidy, and what needs other tools

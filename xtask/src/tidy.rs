@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{coverage, cycles, diagnostics, documents, environment, facade, fallbacks, generated, layers};
+use crate::{
+    coverage, cycles, diagnostics, documents, environment, facade, fallbacks, generated, layers, limits,
+};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -84,6 +86,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     findings.extend(diagnostics::check(&files));
     findings.extend(environment::check(&files));
     findings.extend(fallbacks::check(&files));
+    findings.extend(limits::check(&files));
     findings.extend(coverage::check(&files));
     findings.extend(generated::check(root, &files));
     findings

@@ -10,6 +10,7 @@ mod counted_loops;
 mod definite_stores;
 pub mod divergence;
 mod incoming;
+pub mod limits;
 mod linear;
 mod locals;
 mod memory;

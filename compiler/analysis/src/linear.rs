@@ -7,10 +7,7 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::{BinOp, Function, Op, Type, Value};
 
-/// Maximum depth of definitions that are followed.
-const DEPTH: u32 = 16;
-/// Maximum number of terms of a sum.
-const MAX_TERMS: usize = 8;
+use crate::limits::{MAX_DEPTH, MAX_TERMS};
 
 /// `Σ coefficient × term + constant`, modulo 2^64; no coefficient is zero.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,7 +83,7 @@ impl<T: Ord + Clone> Linear<T> {
     /// its own width.
     pub fn of(function: &Function, value: Value, terms: &impl TermPolicy<Term = T>) -> Option<Self> {
         let mut sum = Self::default();
-        sum.add_value(function, value, 1, terms, DEPTH)?;
+        sum.add_value(function, value, 1, terms, MAX_DEPTH)?;
         debug_assert!(sum.terms.values().all(|by| *by != 0), "a term with the coefficient 0 is no term");
         Some(sum)
     }

@@ -3,6 +3,8 @@
 use anymetal_ir::eval::{mask, sign_extend};
 use anymetal_ir::{BinOp, CastOp, Function, Op, Value};
 
+use crate::limits::MAX_BRANCHING_DEPTH;
+
 /// Upper bound of a value, read as unsigned.
 pub type Bounds<'a> = &'a dyn Fn(&Function, Value) -> u64;
 
@@ -21,7 +23,9 @@ pub fn constants_taken_out(
     {
         let all = mask(scalar);
         let (most, constant, limit) = match cast {
-            CastOp::SExt => (magnitude(function, a, bounds, DEPTH), sign_extend(scalar, constant), all >> 1),
+            CastOp::SExt => {
+                (magnitude(function, a, bounds, MAX_BRANCHING_DEPTH), sign_extend(scalar, constant), all >> 1)
+            }
             _ => (bounds(function, a), constant as i64, all),
         };
         // An unsigned constant with the highest bit set is large.
@@ -35,9 +39,6 @@ pub fn constants_taken_out(
     debug_assert_eq!(function.ty(rest), function.ty(value), "what is left is extended in place of the sum");
     (rest, constants)
 }
-
-/// Maximum depth of the computation of an index that is followed.
-const DEPTH: u32 = 6;
 
 /// The largest absolute value of an integer, read as signed.
 fn magnitude(function: &Function, value: Value, bounds: Bounds<'_>, depth: u32) -> u64 {

@@ -9,13 +9,12 @@ use std::cell::Cell;
 use anymetal_ir::{BinOp, CastOp, Function, Op, Query, Scalar, SimdOp, Type, Value};
 
 use crate::divergence::{Geometry, LANES, Position};
+use crate::limits::MAX_BOUND_DEFINITIONS;
 
-/// How many definitions are looked at for one bound. Values that many share are looked at again each time.
-const STEPS: u32 = 256;
 /// Threads of any threadgroup, and the lanes of a last SIMD-group that do not exist.
-const MAX_INDEX: u64 = 1024 + 31;
+const LARGEST_INDEX: u64 = 1024 + 31;
 /// Positions in a grid keep this distance from 2^32.
-const MAX_GRID: u64 = u32::MAX as u64 - 64;
+const LARGEST_POSITION: u64 = u32::MAX as u64 - 64;
 
 /// The largest value that any lane, existing or not, can have, read as unsigned.
 pub fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
@@ -24,7 +23,7 @@ pub fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64
 
 /// The same; `known` has bounds of values, by their number, that hold wherever the result is used.
 fn upper_bound_with(function: &Function, geometry: Geometry, known: &[Option<u64>], value: Value) -> u64 {
-    Finder { function, geometry, known, steps: Cell::new(STEPS) }.bound(value)
+    Finder { function, geometry, known, steps: Cell::new(MAX_BOUND_DEFINITIONS) }.bound(value)
 }
 
 /// Whether an integer is known not to be negative when read as signed.
@@ -151,9 +150,9 @@ fn query_bound(geometry: Geometry, query: Query) -> u64 {
         Query::QuadgroupsPerThreadgroup => last / 4 + 1,
         Query::SimdgroupsPerThreadgroup => last / 32 + 1,
         // Not of the version but of the dispatch.
-        Query::ThreadsPerThreadgroup(_) | Query::DispatchThreadsPerThreadgroup(_) => MAX_INDEX,
-        Query::DispatchSimdgroupsPerThreadgroup => MAX_INDEX / 32,
-        Query::ThreadPositionInGrid(_) => MAX_GRID,
+        Query::ThreadsPerThreadgroup(_) | Query::DispatchThreadsPerThreadgroup(_) => LARGEST_INDEX,
+        Query::DispatchSimdgroupsPerThreadgroup => LARGEST_INDEX / 32,
+        Query::ThreadPositionInGrid(_) => LARGEST_POSITION,
         Query::ThreadgroupPositionInGrid(_) | Query::ThreadsPerGrid(_) | Query::ThreadgroupsPerGrid(_) => {
             u64::from(u32::MAX)
         }
@@ -162,7 +161,7 @@ fn query_bound(geometry: Geometry, query: Query) -> u64 {
 
 /// The last lane's linear index, whether that lane exists or not.
 fn last_index(geometry: Geometry) -> u64 {
-    let Some(threads) = geometry.threads() else { return MAX_INDEX };
+    let Some(threads) = geometry.threads() else { return LARGEST_INDEX };
     assert!(threads > 0, "threadgroups have threads");
     u64::from(threads.next_multiple_of(LANES as u32)) - 1
 }

@@ -31,6 +31,7 @@
 
 pub mod cpu;
 mod elementwise;
+mod limits;
 mod llvm_text;
 mod patterns;
 mod polls;

@@ -1,11 +1,9 @@
 //! What every code generator asks of a request before it begins.
 
+use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
 use anymetal_ir::{Kernel, Module};
 
 use crate::cpu::CodegenError;
-
-/// The maximum number of threads of a threadgroup.
-const MAX_THREADS: u64 = 1024;
 
 /// The kernel of that name, if the threadgroup size that code is wanted for is possible.
 pub(crate) fn requested_kernel<'m>(
@@ -17,7 +15,7 @@ pub(crate) fn requested_kernel<'m>(
     let kernel = module.kernel(kernel).ok_or_else(unknown)?;
     if let Some(size) = group_size {
         let threads: u64 = size.iter().fold(1, |product, &n| u64::from(n).saturating_mul(product));
-        if threads == 0 || threads > MAX_THREADS {
+        if threads == 0 || threads > MAX_THREADS_PER_THREADGROUP.into() {
             return Err(CodegenError::BadGroupSize { size });
         }
     }

@@ -7,6 +7,8 @@ use anymetal_analysis::IncomingValues;
 use anymetal_analysis::divergence::{PointerForm, PrivateAccess};
 use anymetal_ir::{Function, GlobalId, Inst, Local, Op, Scalar, Space, ThreadgroupId, Type, Value};
 
+use crate::limits::MAX_ALIGN;
+
 /// The allocation that a pointer belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Root {
@@ -55,9 +57,6 @@ impl Root {
         }
     }
 }
-
-/// The largest power of two by which offsets are known to be divisible.
-const MAX_ALIGN: u32 = 8;
 
 /// What is known of a pointer value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

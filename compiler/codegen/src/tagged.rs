@@ -5,7 +5,7 @@
 //! [`anymetal_abi::resident`]'s.
 //!
 //! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and
-//! no sum carries from the offset into the number: it saturates at [`MAX_OFFSET`], where no allocation has
+//! no sum carries from the offset into the number: it saturates at [`LARGEST_OFFSET`], where no allocation has
 //! bytes, and later sums leave it there.
 
 use anymetal_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
@@ -20,7 +20,7 @@ pub(crate) const BIAS: i64 = 1 << 47;
 /// The bits of the biased offset.
 pub(crate) const OFFSET_BITS: i64 = (1 << 48) - 1;
 /// The largest offset of a tagged pointer; the smallest is that of the null pointer, `-BIAS`.
-pub(crate) const MAX_OFFSET: i64 = BIAS - 1;
+pub(crate) const LARGEST_OFFSET: i64 = BIAS - 1;
 
 /// The sum of the tagged pointers `code` and bytes of either sign, with the offset saturated.
 fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
@@ -42,8 +42,8 @@ pub(crate) fn saturated_forward(t: &mut Text, width: Width, code: &Opd, sum: &Op
     let (ty, int) = (width.of("i64"), |value| width.int("i64", value));
     let number = t.value(format_args!("and {ty} {code}, {}", int(!OFFSET_BITS)));
     let offset = t.value(format_args!("sub {ty} {sum}, {number}"));
-    let fits = t.value(format_args!("icmp ult {ty} {offset}, {}", int(BIAS + MAX_OFFSET)));
-    let most = t.value(format_args!("or {ty} {number}, {}", int(BIAS + MAX_OFFSET)));
+    let fits = t.value(format_args!("icmp ult {ty} {offset}, {}", int(BIAS + LARGEST_OFFSET)));
+    let most = t.value(format_args!("or {ty} {number}, {}", int(BIAS + LARGEST_OFFSET)));
     t.select(&width.of("i1"), &fits, &ty, sum, &most)
 }
 

@@ -6,6 +6,7 @@
 
 mod cooperative;
 
+use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
 use anymetal_ir::{ArgKind, BarrierScope};
 
 use crate::dispatch::{Argument, Dispatch, Limits, Memory};
@@ -16,9 +17,6 @@ use crate::program::{Arena, Program, Region};
 use crate::report::{DivergentBarrier, PartialBarrier, Report, ThreadId};
 use crate::schedule::{Permutation, Turns};
 use crate::{InterpError, program};
-
-/// Threads of one threadgroup, as on Metal's devices.
-const MAX_THREADS: u64 = 1024;
 
 /// Registers and private memory of all SIMD-groups of a threadgroup.
 const MAX_MACHINE_BYTES: u64 = 1 << 32;
@@ -91,7 +89,7 @@ fn sampled(n: u64, some: u64, all: u64) -> u64 {
 
 fn check_group_size(program: &Program, dispatch: &Dispatch) -> Result<(), InterpError> {
     let threads = dispatch.group_size.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
-    if threads == 0 || threads > MAX_THREADS {
+    if threads == 0 || threads > MAX_THREADS_PER_THREADGROUP.into() {
         return Err(InterpError::InvalidGroupSize { size: dispatch.group_size });
     }
     let bytes = machine_bytes(program).saturating_mul(threads.div_ceil(32));

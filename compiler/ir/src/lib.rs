@@ -100,6 +100,7 @@ mod builder;
 mod entity;
 pub mod eval;
 mod function;
+mod limits;
 mod module;
 mod names;
 mod op;
@@ -111,6 +112,7 @@ mod verify;
 pub use builder::Builder;
 pub use entity::{Block, FuncId, FunctionConstantId, GlobalId, Inst, Label, Local, ThreadgroupId, Value};
 pub use function::{BlockData, Function, InstData, Loc, LocalData, MacroUse, Origin, ValueData, ValueDef};
+pub use limits::MAX_NESTING;
 pub use module::{
     Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, StageInput,
     ThreadgroupVar,
@@ -122,4 +124,4 @@ pub use op::{
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};
 pub use types::{Scalar, Space, Type};
-pub use verify::{MAX_NESTING, VerifyError, verify, verify_function};
+pub use verify::{VerifyError, verify, verify_function};

@@ -1,10 +1,8 @@
 //! Addresses as base pointer, scaled index and constant offset, to recognise adjacent accesses.
 
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_analysis::{Bounds, constants_taken_out};
 use anymetal_ir::{CastOp, Function, Op, Value};
-
-/// Maximum depth to which an address is followed.
-const DEPTH: u32 = 16;
 
 /// An address. The distance of two with equal base and index is the difference of their offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +23,7 @@ struct Index {
 
 impl Address {
     pub(super) fn of(function: &Function, ptr: Value, bounds: Bounds<'_>) -> Self {
-        Self::followed(function, ptr, bounds, DEPTH)
+        Self::followed(function, ptr, bounds, MAX_DEPTH)
     }
 
     fn followed(function: &Function, ptr: Value, bounds: Bounds<'_>, depth: u32) -> Self {

@@ -5,6 +5,7 @@
 //! path: the code generators make it zero. Values that are used only by jumps that pass them on are dead.
 
 use super::substitution::Substitution;
+use crate::limits::MAX_ROUNDS;
 use anymetal_analysis::{IncomingValues, textual_ranges, walk_insts};
 use anymetal_ir::{Function, Inst, Op, Value, ValueDef, Values};
 
@@ -52,9 +53,6 @@ fn passed_mut(op: &mut Op) -> &mut Values {
         _ => unreachable!("{op:?} does not pass values"),
     }
 }
-
-/// Maximum number of rounds of [`remove_trivial`]; each after the first follows a value around a loop.
-const MAX_ROUNDS: usize = 8;
 
 /// Replaces parameters and results that can have one value only. Returns whether there were any.
 pub(super) fn remove_trivial(function: &mut Function) -> bool {

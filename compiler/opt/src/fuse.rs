@@ -19,12 +19,10 @@ mod sum;
 use thiserror::Error;
 
 use super::{InlineError, inline};
+use anymetal_abi::MAX_BOUND_BUFFERS;
 use anymetal_ir::{
     Access, BarrierScope, Builder, FuncId, Function, GlobalId, Kernel, KernelArg, Module, Op, Space, Type,
 };
-
-/// Maximum number of buffers that Metal binds.
-pub const MAX_ARGUMENTS: usize = 31;
 
 /// A kernel to be fused.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +115,7 @@ pub enum Refusal {
         argument: String,
     },
     /// More arguments than can be bound.
-    #[error("{0} arguments are more than {MAX_ARGUMENTS}")]
+    #[error("{0} arguments are more than {MAX_BOUND_BUFFERS}")]
     TooManyArguments(usize),
     /// The fused code is too large.
     #[error(transparent)]
@@ -152,7 +150,7 @@ pub fn fuse(name: &str, parts: &[FusedKernel<'_>], launched: &Launched) -> Resul
     };
     let arguments_of: Vec<Vec<(u32, Space)>> = parts.iter().map(spaces).collect();
     let arguments = arguments(&arguments_of);
-    if arguments.len() > MAX_ARGUMENTS {
+    if arguments.len() > MAX_BOUND_BUFFERS as usize {
         return Err(Refusal::TooManyArguments(arguments.len()));
     }
     let mut module = joined(name, parts, &arguments_of, &arguments);

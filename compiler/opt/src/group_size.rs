@@ -6,10 +6,8 @@
 use super::inline::{InlineError, inline_only_call, inline_small};
 use super::manager::PassManager;
 use super::pipeline::simplify_function;
+use crate::limits::MAX_SELECTOR_SIZE;
 use anymetal_ir::{FuncId, Function, Module, Op, Query};
-
-/// Maximum number of instructions of a function that is inlined because a kernel selects code with it.
-const MAX_TO_CHOOSE_BY: usize = 32;
 
 /// Replaces the size everywhere, and folds branches in the kernels' own functions that depend on it. For a
 /// module before inlining: only the selected instance of a template is inlined then.
@@ -25,7 +23,7 @@ pub fn choose_by_group_size(module: &mut Module, size: [u32; 3]) -> Result<(), I
     for kernel in kernels.into_iter().filter(|_| changed) {
         inline_only_call(module, kernel)?;
         // The condition is often not the size itself but a small function of it.
-        inline_small(module, kernel, MAX_TO_CHOOSE_BY)?;
+        inline_small(module, kernel, MAX_SELECTOR_SIZE)?;
         simplify_function(module, kernel, &mut PassManager::default());
     }
     Ok(())

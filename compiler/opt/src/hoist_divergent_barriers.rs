@@ -11,10 +11,8 @@
 //! loop for example, is not changed.
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value, Values};
-
-/// Maximum depth to which a condition's definition is followed.
-const DEPTH: u32 = 16;
 
 /// Hoists within one function; returns whether anything changed.
 pub fn hoist_divergent_barriers(function: &mut Function) -> bool {
@@ -69,7 +67,7 @@ impl BlockRewriter for BarrierHoister<'_> {
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         match self.function.inst(inst).op {
             Op::If { cond, then, otherwise, ref results }
-                if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, DEPTH) =>
+                if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, MAX_DEPTH) =>
             {
                 let results = results.clone();
                 self.changed = true;

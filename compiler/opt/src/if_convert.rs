@@ -6,13 +6,8 @@
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use super::substitution::Substitution;
+use crate::limits::{MAX_SPECULATED, MAX_SPECULATED_RESULTS};
 use anymetal_ir::{BinOp, Block, Function, Inst, MathFn, Op, Space, Type, Value};
-
-/// Operations that both arms together may execute speculatively.
-const MAX_SPECULATED: usize = 10;
-
-/// Values that the arms may yield.
-const MAX_RESULTS: usize = 4;
 
 /// Rewrites one function; returns whether anything changed.
 pub fn if_convert(function: &mut Function) -> bool {
@@ -82,7 +77,7 @@ impl BlockRewriter for IfConverter<'_> {
 
 impl IfConverter<'_> {
     fn is_convertible(&self, then: Block, otherwise: Block, results: &[Value]) -> bool {
-        let is_small = (1..=MAX_RESULTS).contains(&results.len());
+        let is_small = (1..=MAX_SPECULATED_RESULTS).contains(&results.len());
         let is_plain = !results.iter().any(|&result| self.function.ty(result).is_ptr());
         let operations = [then, otherwise].map(|arm| speculated(self.function, arm, |_| false));
         is_small && is_plain && matches!(operations, [Some(a), Some(b)] if a + b <= MAX_SPECULATED)

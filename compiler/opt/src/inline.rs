@@ -10,18 +10,12 @@ use thiserror::Error;
 use super::compact::compact;
 use super::returns::{Outcome, Prepared, prepare, prepare_tail};
 use super::substitution::Substitution;
+use crate::limits::{MAX_INSTRUCTIONS, MAX_TOTAL_INSTRUCTIONS};
 use anymetal_analysis::{nesting, used_functions};
 use anymetal_ir::{
     Block, FuncId, Function, Inst, InstData, Label, Local, MAX_NESTING, Module, Op, Value, ValueData,
     ValueDef,
 };
-
-/// No function may grow beyond this many instructions.
-pub const MAX_INSTRUCTIONS: usize = 500_000;
-
-/// The instructions of all functions together: a chain of calls, each inlined into the next, makes a sum that
-/// is quadratic in its length.
-const MAX_TOTAL_INSTRUCTIONS: usize = 4 * MAX_INSTRUCTIONS;
 
 /// Why a module cannot be inlined.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

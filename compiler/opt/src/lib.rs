@@ -24,6 +24,7 @@ pub mod hoist_divergent_barriers;
 pub mod if_convert;
 pub mod inline;
 pub mod licm;
+pub mod limits;
 pub mod link;
 pub mod localize_divergent_exits;
 pub mod manager;

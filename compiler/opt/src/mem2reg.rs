@@ -14,20 +14,22 @@ mod liveness;
 
 use super::block_values;
 use super::substitution::Substitution;
+use crate::limits::MAX_WRITES;
 use anymetal_analysis::{Variables, walk_insts};
 use anymetal_ir::{
     Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Type, Value, Values,
 };
 use liveness::Liveness;
 
-/// Promotes the variables of a function; returns whether there were any.
+/// Promotes the variables of a function; returns whether anything changed.
 pub fn mem2reg(function: &mut Function) -> bool {
     let variables = Variables::of(function);
     let mut types = promoted_types(function, &variables);
-    continuing::merge_continuing_blocks(function, &variables, &mut types);
+    let merged = continuing::merge_continuing_blocks(function, &variables, &mut types);
     let numbers = within_budget(function, &variables, Numbers::new(types));
     if numbers.locals.is_empty() {
-        return false;
+        // No variable remains to be promoted. Continuing blocks were merged for those beyond the budget.
+        return merged;
     }
     let numbers = numbers.named(function);
     let liveness = Liveness::of(function, &variables, &numbers);
@@ -118,10 +120,6 @@ impl Numbers {
         }
     }
 }
-
-/// Maximum number of constructs that write a promoted variable, over all variables: each may get a parameter
-/// and a result of it. Deeply nested constructs that write many variables are past it.
-const MAX_WRITES: usize = 1 << 18;
 
 /// Leaves the variables in memory that most constructs write, as far as all variables together are past
 /// [`MAX_WRITES`].

@@ -13,7 +13,7 @@ use anymetal_analysis::{Bounds, leaves_shared_memory};
 use anymetal_ir::{CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// Elements of the longest vector.
-const MAX_LANES: u8 = 4;
+const VECTOR_ELEMENTS: u8 = 4;
 
 /// Merges stores of one function; returns whether anything changed.
 pub fn merge_stores(function: &mut Function, bounds: Bounds<'_>) -> bool {
@@ -73,7 +73,8 @@ fn candidate_of(function: &Function, inst: Inst, at: usize, bounds: Bounds<'_>) 
     match function.inst(inst).op {
         Op::Store { ptr, value, align, volatile: false } => {
             let ty = function.ty(value);
-            let fits = ty.lanes() < MAX_LANES && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
+            let fits =
+                ty.lanes() < VECTOR_ELEMENTS && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
             let fits = fits && function.ty(ptr) == Type::Ptr(Space::Threadgroup);
             fits.then(|| Candidate { at, ptr, address: Address::of(function, ptr, bounds), value, align })
         }
@@ -93,7 +94,7 @@ fn merge(
     let scalar = if other.scalar()?.size() > ty.scalar()?.size() { other.scalar()? } else { ty.scalar()? };
     let (part, other_part) = (in_elements(ty, scalar)?, in_elements(other, scalar)?);
     let lanes = part.lanes() + other_part.lanes();
-    if lanes > MAX_LANES {
+    if lanes > VECTOR_ELEMENTS {
         return None;
     }
     let second_is_high = match first.address.distance(&second.address)? {

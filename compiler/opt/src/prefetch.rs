@@ -24,13 +24,12 @@ use rustc_hash::FxHashSet;
 
 use self::grid::Advance;
 use self::hints::PrefetchBuilder;
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_analysis::{CountedLoops, as_exit_test, walk_insts};
 use anymetal_ir::{
     BinOp, Block, CastOp, Function, Inst, Label, Op, PrefetchHint, Query, Space, Type, Value, ValueDef,
 };
 
-/// Maximum depth to which a definition is followed.
-const MAX_DEPTH: u32 = 16;
 /// Cost of a math function in instructions.
 const MATH_COST: usize = 10;
 

@@ -6,11 +6,8 @@
 //! the rest (from inside loops, or too deep) leaves a scope around the body.
 
 use super::compact::compact;
+use crate::limits::MAX_MOVED_DEPTH;
 use anymetal_ir::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Space, Type, Value, ValueDef};
-
-/// Maximum nesting at which the rest of a block is moved, so that long chains of guards do not nest without
-/// bound.
-const MAX_MOVED_DEPTH: usize = 48;
 
 /// How the caller gets the result.
 pub(super) enum Outcome {

@@ -14,6 +14,7 @@ use super::inline::{
 };
 use super::manager::PassManager;
 use super::pipeline::simplify_function;
+use crate::limits::MAX_KEPT_STACK_BYTES;
 use anymetal_analysis::{has_callable_arguments, is_callable, local_uses, private_pointers, used_functions};
 use anymetal_ir::{FuncId, Function, Module, Op};
 
@@ -34,9 +35,6 @@ impl KeptCalls {
     /// All that can be.
     pub const ALL: Self = Self { max_inlined: 0, min_instructions: 0, min_copies: 1 };
 }
-
-/// Bytes that a kept function's variables in memory may take, with those of the functions that it calls.
-const MAX_STACK_BYTES: u64 = 3072;
 
 /// Inlines the calls of a verified module, but not those worth a call. If calls may stay, functions are
 /// simplified on the way: those whose calls may, kernels, and others once half of what they hold was not, so
@@ -187,7 +185,7 @@ impl Selection {
         let stack = self.stack_bytes(function);
         let stays = times >= self.kept_calls.min_copies
             && function.insts.len() >= self.kept_calls.min_instructions
-            && stack <= MAX_STACK_BYTES
+            && stack <= MAX_KEPT_STACK_BYTES
             && !self.is_of_library(function)
             && is_callable(function);
         self.kept[id.index()] = stays.then_some(stack);

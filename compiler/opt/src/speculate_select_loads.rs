@@ -9,11 +9,9 @@
 //! a local are known only when the copies from it are split.
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
+use crate::limits::MAX_SPLIT_DEPTH;
 use anymetal_analysis::{LocalPointers, local_pointers};
 use anymetal_ir::{Function, Inst, Op, Type, Value};
-
-/// Maximum nesting of selects.
-const MAX_DEPTH: u32 = 4;
 
 /// Rewrites one function; returns whether anything changed.
 pub fn speculate_select_loads(function: &mut Function) -> bool {
@@ -67,7 +65,7 @@ impl Speculator<'_> {
     fn select(&self, ptr: Value, size: u64) -> Option<SelectPtr> {
         let select = self.select_of(ptr)?;
         let size = i64::try_from(size).ok()?;
-        self.is_in_bounds(select, size, MAX_DEPTH).then_some(select)
+        self.is_in_bounds(select, size, MAX_SPLIT_DEPTH).then_some(select)
     }
 
     fn select_of(&self, ptr: Value) -> Option<SelectPtr> {

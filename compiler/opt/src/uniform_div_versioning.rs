@@ -17,20 +17,12 @@ mod guards;
 use rustc_hash::FxHashSet;
 
 use super::copy::Cloner;
+use crate::limits::{MAX_VERSION_GROWTH, MAX_VERSION_SIZE, MAX_VERSIONS};
 use anymetal_analysis::divergence::{Divergence, Geometry, PlainContext};
 use anymetal_analysis::walk_insts;
 use anymetal_ir::{BinOp, Block, Function, Inst, Label, Op, Type, Value, Values};
 use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
 use guards::Active;
-
-/// Maximum number of instructions cloned for one test.
-const MAX_COPY: usize = 160;
-
-/// Maximum number of instructions added to a function.
-const MAX_GROWTH: usize = 512;
-
-/// The most versions that one kernel gets.
-const MAX_VERSIONS: usize = 6;
 
 /// Versions the function for SIMD-groups in which quotients are uniform, as far as thread positions in the
 /// geometry show candidates; returns whether it did.
@@ -73,7 +65,7 @@ pub struct UniformDivVersioning {
 impl UniformDivVersioning {
     /// Adds one guarded version; returns whether there was a candidate.
     pub fn version_one(&mut self, function: &mut Function, divergence: &Divergence) -> bool {
-        let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
+        let room = MAX_VERSION_SIZE.min(MAX_VERSION_GROWTH.saturating_sub(self.added));
         let found = SiteSearch::new(function, divergence, (&self.done, &self.remainders), room).first();
         let Some(Site { inst, place }) = found else {
             // Nothing is left to be versioned within the limits.

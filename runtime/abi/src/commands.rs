@@ -42,7 +42,7 @@ pub const GROUP_SIZE: usize = 9;
 pub const FIRST_BUFFER: usize = 12;
 
 /// Maximum number of buffers, and of lengths of threadgroup memory, of a command.
-pub const MAX_BINDINGS: u32 = 31;
+pub const MAX_BINDINGS: u32 = crate::MAX_BOUND_BUFFERS;
 
 /// Maximum number of commands of an indirect command buffer; Metal's.
 pub const MAX_COMMANDS: u32 = 1 << 14;

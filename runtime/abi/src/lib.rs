@@ -73,6 +73,7 @@
 pub mod commands;
 mod fault;
 pub mod functions;
+mod limits;
 pub mod logging;
 pub mod nvidia;
 pub mod offsets;
@@ -84,6 +85,7 @@ pub mod tensors;
 pub mod textures;
 
 pub use fault::{AccessKind, FAULT_SYMBOL, FaultFunction, FaultRecord, RecordedFault};
+pub use limits::{MAX_BOUND_BUFFERS, MAX_THREADS_PER_THREADGROUP};
 pub use slots::argument_slots;
 pub use tables::{
     BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, GRID_SYNC_SYMBOL, GridSyncFunction, SIMDGROUP_YIELD_SYMBOL,

@@ -13,9 +13,6 @@ use crate::textures::{FIRST_HIDDEN_CONSTANT, FormatWord, MAX_SAMPLERS, MAX_TEXTU
 /// The number of attributes that a kernel can have.
 pub const MAX_ATTRIBUTES: u32 = 31;
 
-/// The number of buffers that stage-in data can be in: those with an index.
-pub const MAX_BUFFERS: u32 = 31;
-
 /// Bytes of a region.
 pub const REGION_BYTES: usize = 24;
 
@@ -59,7 +56,7 @@ pub enum StepFunction {
 pub struct AttributePlace {
     /// How its components are stored.
     pub format: FormatWord,
-    /// The index of its buffer, below [`MAX_BUFFERS`].
+    /// The index of its buffer, below [`MAX_BOUND_BUFFERS`](crate::MAX_BOUND_BUFFERS).
     pub buffer: u32,
     /// Its place in an element, in bytes.
     pub offset: u32,

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use anymetal_abi::AccessKind;
+pub use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
 use anymetal_abi::logging::LogSite;
 pub use anymetal_types::scalar::ScalarType;
 
@@ -22,9 +23,6 @@ use anymetal_types::texture::BindingRole;
 
 /// Lanes of a SIMD-group on every device of ours, as on Apple GPUs.
 pub const SIMD_WIDTH: u32 = 32;
-
-/// Threads that a threadgroup may have at most when a kernel does not say less.
-pub const MAX_THREADS_PER_THREADGROUP: u32 = 1024;
 
 /// One compilation result: code plus everything a device and a caller must know about it.
 #[derive(Debug, Clone)]

@@ -10,8 +10,9 @@ mod format;
 
 use std::collections::BTreeMap;
 
+use anymetal_abi::MAX_BOUND_BUFFERS;
 use anymetal_abi::stage_input::{
-    AttributePlace, INDICES_CONSTANT, IndexPlace, MAX_BUFFERS, REGION_BYTES, REGION_CONSTANT, WHOLE_GRID,
+    AttributePlace, INDICES_CONSTANT, IndexPlace, REGION_BYTES, REGION_CONSTANT, WHOLE_GRID,
     attribute_constants,
 };
 use anymetal_abi::textures::{BindingRole, ChannelKind};
@@ -208,7 +209,7 @@ fn holds(element: &ElementType, format: AttributeFormat) -> bool {
 
 /// Refuses a buffer that the kernel has for another argument, or that no launch can bind.
 fn check_buffer(kernel: &KernelInfo, buffer: u32) -> Result<(), StageInputError> {
-    if buffer >= MAX_BUFFERS {
+    if buffer >= MAX_BOUND_BUFFERS {
         return Err(StageInputError::NoSuchBuffer { buffer });
     }
     let is_own = |argument: &&ArgumentInfo| {

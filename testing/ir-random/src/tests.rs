@@ -2,7 +2,7 @@
 
 use crate::{RandomOptions, kernel};
 use anymetal_ir::{Effect, MatrixOp, Module, Op, PrefetchHint, Value, parse_module, print_module, verify};
-use anymetal_opt::{AnyTarget, PassContext};
+use anymetal_opt::PassContext;
 
 fn check(module: &Module, when: &str, seed: u64) {
     if let Err(errors) = verify(module) {
@@ -46,7 +46,7 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         for round in 0..4 {
             for pass in anymetal_opt::pipeline::ALL {
                 for function in &mut functions {
-                    let context = PassContext { module: &module, round, target: &AnyTarget, remarks: None };
+                    let context = PassContext { module: &module, round, geometry: None, remarks: None };
                     (pass.run)(function, &context);
                 }
                 let whole = Module { functions: functions.clone(), ..module.clone() };

@@ -1,12 +1,10 @@
 //! Constant trip counts, found by evaluating the exit test for each value of the counter.
 
 use super::{ExitTest, as_exit_test, exit_test};
+use crate::limits::{MAX_BRANCHING_DEPTH, MAX_UNROLLED_TRIPS};
 use crate::walk_insts;
 use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary, mask};
 use anymetal_ir::{Function, Inst, Op, Type, Value, ValueDef, Values};
-
-/// Maximum trip count of a loop that is unrolled.
-const MAX_TRIPS: usize = 32;
 
 /// A loop with a constant trip count, and with one continue, which ends its body.
 #[derive(Debug)]
@@ -61,7 +59,7 @@ pub fn constant_trips(function: &Function, inst: Inst) -> Option<ConstantTrips> 
             break;
         }
         trip_count += 1;
-        if trip_count > MAX_TRIPS {
+        if trip_count > MAX_UNROLLED_TRIPS {
             return None;
         }
         value = evaluate(function, next, (counter, value), 0)?;
@@ -85,13 +83,12 @@ fn results_at(function: &Function, test: ExitTest) -> Values {
 }
 
 /// The one parameter of the loop that a condition depends on, and its number.
-fn counter_in(function: &Function, inst: Inst, value: Value, depth: usize) -> Option<(Value, usize)> {
-    const MAX_DEPTH: usize = 6;
+fn counter_in(function: &Function, inst: Inst, value: Value, depth: u32) -> Option<(Value, usize)> {
     if let ValueDef::LoopParam(of, n) = function.values[value.index()].def {
         return (of == inst).then_some((value, n as usize));
     }
     match function.def(value)? {
-        _ if depth >= MAX_DEPTH => None,
+        _ if depth >= MAX_BRANCHING_DEPTH => None,
         op @ (Op::Unary(..) | Op::Binary(..) | Op::Compare(..) | Op::Cast(..)) => {
             let mut found = None;
             let mut several = false;
@@ -108,10 +105,9 @@ fn counter_in(function: &Function, inst: Inst, value: Value, depth: usize) -> Op
 }
 
 /// The value of an expression over constants and the counter, which has these bits.
-fn evaluate(function: &Function, value: Value, counter: (Value, u64), depth: usize) -> Option<u64> {
-    const MAX_DEPTH: usize = 8;
+fn evaluate(function: &Function, value: Value, counter: (Value, u64), depth: u32) -> Option<u64> {
     let scalar = match function.ty(value) {
-        Type::Scalar(scalar) if depth <= MAX_DEPTH => scalar,
+        Type::Scalar(scalar) if depth <= MAX_BRANCHING_DEPTH => scalar,
         _ => return None,
     };
     if value == counter.0 {

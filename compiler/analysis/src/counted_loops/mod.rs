@@ -11,6 +11,7 @@ pub use constant_trips::{ConstantTrips, constant_trips};
 pub use trip_counts::{CounterRange, TripCounts};
 
 use super::{IncomingValues, textual_ranges};
+use crate::limits::MAX_STEP;
 use anymetal_ir::{BinOp, CmpOp, Function, Inst, Label, Op, Scalar, Value, ValueDef};
 
 /// The `if` that leaves a loop.
@@ -197,8 +198,6 @@ impl<'a> CountedLoops<'a> {
 
     /// The loop as a counted loop with this counter.
     fn counted(&self, compared: ComparedCounter, inst: Inst) -> Option<CountedLoop> {
-        /// The largest step that is handled.
-        const MAX_STEP: u64 = 1 << 16;
         let ComparedCounter { test, counter, limit, goes_on, .. } = compared;
         let scalar = self.function.ty(counter).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
         let step = self.constant_step(counter, scalar)?;

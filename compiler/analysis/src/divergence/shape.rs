@@ -7,11 +7,10 @@
 
 use std::rc::Rc;
 
+use crate::limits::MAX_SEGMENTS;
+
 /// Threads of a SIMD-group.
 pub const LANES: usize = 32;
-
-/// The maximum number of segments that are worth scalar bases.
-const MAX_SEGMENTS: usize = 8;
 
 /// What is known of a value's lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,19 +4,17 @@
 //! instructions. Programs often limit what they convert, as the channels of a texel: then one is enough.
 //! Invariant: a value with a range is no NaN and lies in it, in every lane and element.
 
+use anymetal_analysis::limits::MAX_BRANCHING_DEPTH;
 use anymetal_ir::{BinOp, CastOp, FpMode, Function, MathFn, Op, Scalar, Value, ValueDef, eval};
 
 /// The least and the greatest value; either may be infinite.
 type Range = [f64; 2];
 
-/// Maximum depth of followed definitions.
-const DEPTH: u32 = 8;
-
 /// Whether no lane's number is outside of the integers of that type, once it is rounded towards zero.
 pub(super) fn fits(function: &Function, value: Value, to: Scalar, is_signed: bool) -> bool {
     let above = (1u128 << (to.bits() - u32::from(is_signed))) as f64;
     let least = if is_signed { -above } else { 0.0 };
-    range(function, value, DEPTH).is_some_and(|[min, max]| min >= least && max < above)
+    range(function, value, MAX_BRANCHING_DEPTH).is_some_and(|[min, max]| min >= least && max < above)
 }
 
 fn range(function: &Function, value: Value, depth: u32) -> Option<Range> {
@@ -54,7 +52,7 @@ fn range(function: &Function, value: Value, depth: u32) -> Option<Range> {
 
 /// Whether each number is positive and normal, or a NaN, as sums of squares and a constant are.
 pub(super) fn is_positive_normal(function: &Function, value: Value) -> bool {
-    sign(function, value, DEPTH) == Some(Sign::PositiveNormal)
+    sign(function, value, MAX_BRANCHING_DEPTH) == Some(Sign::PositiveNormal)
 }
 
 /// What is known of the numbers that are no NaN.

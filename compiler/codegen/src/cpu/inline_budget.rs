@@ -6,9 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of text that inlining may add to a module. Three hundred gathers, or a thousand exponential
-/// functions: more than kernels have whose time depends on a call.
-const MAX_INLINED_BYTES: usize = 2 << 20;
+use crate::limits::cpu::MAX_INLINED_BYTES;
 
 /// The module with as much inlined as the budget allows.
 pub(super) fn limit_inlining(text: String) -> String {

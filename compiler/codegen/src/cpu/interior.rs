@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{BinOp, Block, CmpOp, Inst, Op, Query, Scalar, Type, Value};
 
 use super::llvm_text::LANES;
@@ -18,9 +19,6 @@ use super::polynomial::{Factor, Polynomial, require};
 use crate::cpu::facts::Facts;
 use anymetal_analysis::divergence::Divergence;
 use anymetal_analysis::divergence::Position;
-
-/// Maximum depth of followed definitions.
-const DEPTH: u32 = 12;
 
 /// A number for each SIMD-group, and what lanes add to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,7 +96,7 @@ impl<'a> Interior<'a> {
             let op = &self.facts.function.inst(inst).op;
             match op {
                 Op::If { cond, then, otherwise, .. } => {
-                    let block: Block = if self.truth(*cond, DEPTH)? { *then } else { *otherwise };
+                    let block: Block = if self.truth(*cond, MAX_DEPTH)? { *then } else { *otherwise };
                     let function = self.facts.function;
                     self.follow(function.block(block))?;
                     continue;
@@ -133,7 +131,7 @@ impl<'a> Interior<'a> {
         }
         let is_bool = self.facts.function.ty(value) == Type::Scalar(Scalar::Bool);
         if let Some(var) = self.promoted_of(pointer).filter(|_| is_bool)
-            && let Some(truth) = self.truth(value, DEPTH)
+            && let Some(truth) = self.truth(value, MAX_DEPTH)
         {
             self.vars.insert(var, truth);
         }
@@ -191,7 +189,7 @@ impl<'a> Interior<'a> {
 
     /// A value as a sum; `None` if it is none.
     pub(super) fn sum(&mut self, value: Value) -> Option<Sum> {
-        self.sum_within(value, DEPTH)
+        self.sum_within(value, MAX_DEPTH)
     }
 
     fn sum_within(&mut self, value: Value, depth: u32) -> Option<Sum> {

@@ -10,6 +10,7 @@
 use anymetal_analysis::IncomingValues;
 use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query, Space, Value};
 
+use crate::limits::cpu::MAX_WEIGHTED_LOOPS;
 use anymetal_analysis::divergence::{Geometry, Position};
 
 /// What an access is taken to cost whose lanes are not contiguous; one of lanes side by side, or in one
@@ -17,8 +18,6 @@ use anymetal_analysis::divergence::{Geometry, Position};
 const APART: u64 = 16;
 /// How much more often what stands in a loop is taken to run than what is around it.
 const ROUNDS: u64 = 8;
-/// Loops around an access that count.
-const MAX_LOOPS: u32 = 3;
 /// Times that the function is gone through: values come to loops' variables in the first.
 const PASSES: usize = 2;
 
@@ -105,7 +104,7 @@ impl<'a> Costs<'a> {
                 }
             }
             for nested in op.blocks() {
-                self.block(nested, inner.min(MAX_LOOPS));
+                self.block(nested, inner.min(MAX_WEIGHTED_LOOPS));
             }
             for &result in op.results() {
                 let mut steps: Option<Steps> = None;
@@ -144,7 +143,7 @@ impl<'a> Costs<'a> {
     }
 
     fn access(&mut self, pointer: Value, bytes: u32, loops: u32) {
-        assert!(loops <= MAX_LOOPS, "the loop depth is capped");
+        assert!(loops <= MAX_WEIGHTED_LOOPS, "the loop depth is capped");
         if self.function.pointer_space(pointer) == Space::Thread {
             return;
         }

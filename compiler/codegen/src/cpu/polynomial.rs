@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::Value;
 
+use crate::limits::cpu::{MAX_COEFFICIENT, MAX_MONOMIALS};
+
 /// A factor. All but [`Factor::MaxIndex`] are at least 0 and less than 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Factor {
@@ -21,11 +23,7 @@ pub(super) enum Factor {
 }
 
 /// The largest factor.
-const MAX_VALUE: i128 = u32::MAX as i128;
-/// The largest coefficient.
-const MAX_COEFFICIENT: i64 = 1 << 20;
-/// The maximum number of monomials.
-const MAX_TERMS: usize = 12;
+const LARGEST_FACTOR: i128 = u32::MAX as i128;
 
 /// A sum of products.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -88,7 +86,7 @@ impl Polynomial {
     fn checked(self) -> Option<Self> {
         let is_small =
             |(factors, by): (&Vec<Factor>, &i64)| factors.len() <= 2 && by.abs() <= MAX_COEFFICIENT;
-        let fits = self.terms.len() <= MAX_TERMS && self.terms.iter().all(is_small);
+        let fits = self.terms.len() <= MAX_MONOMIALS && self.terms.iter().all(is_small);
         debug_assert!(
             self.terms.iter().all(|(factors, &by)| by != 0 && factors.is_sorted()),
             "terms have sorted factors and nonzero coefficients: {self:?}"
@@ -139,7 +137,7 @@ impl Polynomial {
                 return false;
             }
             if by < 0 {
-                let max: i128 = factors.iter().map(|_| MAX_VALUE).product();
+                let max: i128 = factors.iter().map(|_| LARGEST_FACTOR).product();
                 min = min.saturating_add(i128::from(by).saturating_mul(max));
             }
         }

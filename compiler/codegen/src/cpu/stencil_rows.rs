@@ -15,16 +15,13 @@ use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
+use crate::limits::cpu::MAX_CLAMPS;
 use crate::patterns::{PointerSum, pointer_sum, widened};
 use anymetal_analysis::divergence::Affine;
 use anymetal_analysis::divergence::Divergence;
 
 /// Fewer loads are tested one by one.
 pub(super) const MIN_LOADS: usize = 3;
-/// The maximum number of terms of an index.
-const MAX_TERMS: usize = 6;
-/// The maximum number of limits that are looked through in one index.
-const MAX_LIMITS: u32 = 4;
 
 /// Loads that belong together.
 #[derive(Clone, Debug, Default)]
@@ -156,8 +153,8 @@ fn key_of(function: &Function, divergence: &Divergence, load: Inst, pointer: Val
     if !is_argument || function.ty(index) != Type::Scalar(Scalar::I32) {
         return None;
     }
-    let terms = Unlimited { function, divergence, limits_left: Cell::new(MAX_LIMITS) };
-    let index = Linear::of(function, index, &terms).filter(|index| index.terms.len() <= MAX_TERMS)?;
+    let terms = Unlimited { function, divergence, limits_left: Cell::new(MAX_CLAMPS) };
+    let index = Linear::of(function, index, &terms)?;
     let ty = function.ty(function.inst(load).result?);
     let key = Key {
         base,

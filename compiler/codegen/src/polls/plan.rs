@@ -4,16 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{Block, FuncId, Function, Inst, Op};
 
-use super::{MAX_ITERATIONS, MAX_UNPOLLED_PIECES};
+use crate::limits::{ITERATION_COST, MAX_UNPOLLED_CALL_WORK, MAX_UNPOLLED_PIECES, MAX_UNPOLLED_WORK};
 use crate::llvm_text::Bound;
-
-/// Minimum cost of an iteration, in instructions.
-const ITERATION: u64 = 64;
-/// Maximum work between polls, in instructions. A quarter of the verified limit, because the emitter may
-/// write a loop twice (for full masks, then for partial masks) and adds loops over SIMD-groups.
-const BUDGET: u64 = MAX_ITERATIONS / 4 * ITERATION;
-/// Maximum work of a called function between polls. A call covers a SIMD-group in several batches.
-const SUBROUTINE_BUDGET: u64 = BUDGET / 16;
 
 /// How a loop polls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,16 +110,13 @@ pub(crate) struct PollPlan {
 }
 
 impl PollPlan {
-    /// Maximum work of a kernel between polls, in instructions.
-    pub(crate) const LIMIT: u64 = BUDGET;
-
     /// Plans a kernel's function. `trips`: the maximum trip counts of its loops, where they are known.
     pub(crate) fn of_kernel(
         function: &Function,
         trips: &BTreeMap<Inst, u64>,
         target: &dyn PollTarget,
     ) -> Self {
-        Self::new(function, trips, target, BUDGET)
+        Self::new(function, trips, target, MAX_UNPOLLED_WORK)
     }
 
     /// Plans a function that is called.
@@ -136,7 +125,7 @@ impl PollPlan {
         trips: &BTreeMap<Inst, u64>,
         target: &dyn PollTarget,
     ) -> Self {
-        Self::new(function, trips, target, SUBROUTINE_BUDGET)
+        Self::new(function, trips, target, MAX_UNPOLLED_CALL_WORK)
     }
 
     fn new(function: &Function, trips: &BTreeMap<Inst, u64>, target: &dyn PollTarget, budget: u64) -> Self {
@@ -177,7 +166,7 @@ impl PollPlan {
 
     /// Work of a call of the function between polls: an iteration at least.
     pub(crate) fn work_of_call(&self) -> u64 {
-        self.peak.max(ITERATION)
+        self.peak.max(ITERATION_COST)
     }
 
     /// Whether the function polls anywhere.
@@ -238,7 +227,7 @@ impl Planner<'_> {
         for block in blocks {
             self.block(block, &mut iteration);
         }
-        let each = iteration.peak.max(ITERATION);
+        let each = iteration.peak.max(ITERATION_COST);
         assert!(each <= self.budget, "an iteration of {inst} polls where it does {each} instructions' work");
         let trips = self.trips.get(&inst).copied();
         let all = trips.and_then(|trips| trips.checked_mul(each)).filter(|&all| all <= self.budget);
@@ -277,7 +266,7 @@ fn cost(op: &Op) -> u64 {
     match op {
         Op::MemCopy { size, .. } | Op::MemZero { size, .. } if *size > 64 => {
             // Each byte may be a separate piece, which takes an iteration.
-            (*size).min(MAX_UNPOLLED_PIECES) * ITERATION
+            (*size).min(MAX_UNPOLLED_PIECES) * ITERATION_COST
         }
         Op::Matrix(..) => 512,
         Op::MemCopy { .. } | Op::MemZero { .. } | Op::Math(..) | Op::Simd(..) => 32,

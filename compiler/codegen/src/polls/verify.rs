@@ -7,20 +7,18 @@
 //!   instruction.
 //!
 //! A cycle without a poll whose header has no bound is an error, and so is a path between two polls with more
-//! than [`MAX_ITERATIONS`] iterations and calls of the program's functions, those in functions included. The
-//! bounds themselves are the business of `anymetal_analysis::TripCounts`, whose tests simulate loops.
+//! than [`MAX_UNPOLLED_ITERATIONS`] iterations and calls of the program's functions, those in functions
+//! included. The bounds themselves are the business of `anymetal_analysis::TripCounts`, whose tests simulate
+//! loops.
 
 use std::collections::HashMap;
 use std::fmt;
 
-use super::MAX_ITERATIONS;
+use crate::limits::{MAX_UNPOLLED_ITERATIONS, MAX_UNPOLLED_PIECES};
 use crate::llvm_text::{Bound, global_names};
 
 /// Prefix of the names of the program's functions; a call of such a function counts as an iteration.
 const SUBROUTINES: &str = "am.sub.";
-
-/// Maximum number of iterations that an instruction may expand to.
-const MAX_EXPANSION: u64 = 1 << 10;
 
 /// Why emitted text may outlive its deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,7 +148,7 @@ fn bound(comment: &str) -> Result<Option<Bound>, ()> {
     let number: u64 = number.parse().map_err(|_| ())?;
     match kind {
         "trips" => Ok(Some(Bound::Trips(number))),
-        "lanes" if number <= MAX_EXPANSION => Ok(Some(Bound::Lanes(number))),
+        "lanes" if number <= MAX_UNPOLLED_PIECES => Ok(Some(Bound::Lanes(number))),
         _ => Err(()),
     }
 }
@@ -194,7 +192,7 @@ fn gap_of(body: &Body<'_>, iterations_of: impl Fn(&str) -> u64) -> Result<u64, P
     // the poll.
     let unpolled: Vec<usize> = (0..body.blocks.len()).collect();
     let iterations = paths.longest(&unpolled, None)?;
-    if iterations > MAX_ITERATIONS {
+    if iterations > MAX_UNPOLLED_ITERATIONS {
         return Err(PollError::TooLong { function: body.name.to_owned(), iterations });
     }
     Ok(iterations)

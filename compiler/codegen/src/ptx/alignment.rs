@@ -7,15 +7,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_analysis::IncomingValues;
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{ArgKind, BinOp, CastOp, Function, Inst, Kernel, Module, Op, Value, ValueDef};
 
 use super::by_value::place_in_argument;
+use crate::limits::ptx::MAX_ALIGN_BITS;
 use crate::roots::{Pointer, Root};
-
-/// How many definitions are followed.
-const DEPTH: u32 = 12;
-/// Nothing is asked beyond this power of two.
-const MAX_BITS: u32 = 8;
 
 /// What one version of a kernel takes for granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +54,14 @@ impl<'a> Alignment<'a> {
         assumed: Assumed,
     ) -> Self {
         assert!(assumed.bindings.is_power_of_two(), "alignments are powers of two, not {}", assumed.bindings);
-        let locals = vec![MAX_BITS; function.locals.len()];
+        let locals = vec![MAX_ALIGN_BITS; function.locals.len()];
         let (pointers, asked) = (pointers.to_vec(), RefCell::default());
         let incoming = IncomingValues::of(function);
         let definitions = incoming.definitions(function).map(|(value, _)| value);
-        let carried =
-            definitions.filter(|&value| function.ty(value).is_ptr()).map(|value| (value, MAX_BITS)).collect();
+        let carried = definitions
+            .filter(|&value| function.ty(value).is_ptr())
+            .map(|value| (value, MAX_ALIGN_BITS))
+            .collect();
         let mut this = Self { module, kernel, function, pointers, locals, carried, assumed, asked };
         // All of them each time, until none changes anything.
         while order.iter().filter(|&&inst| this.note_store(inst)).count() > 0 || this.note_carried(&incoming)
@@ -80,7 +79,7 @@ impl<'a> Alignment<'a> {
     fn note_store(&mut self, inst: Inst) -> bool {
         let (to, bits) = match self.function.inst(inst).op {
             Op::Store { ptr, value, .. } if self.function.ty(value).is_ptr() => {
-                (ptr, self.zeros(value, DEPTH))
+                (ptr, self.zeros(value, MAX_DEPTH))
             }
             Op::Store { ptr: to, .. } | Op::MemCopy { dst: to, .. } => (to, 0),
             _ => return false,
@@ -103,7 +102,8 @@ impl<'a> Alignment<'a> {
         let mut changed = false;
         for value in self.carried.keys().copied().collect::<Vec<_>>() {
             let mut bits = self.carried[&value];
-            incoming.each_source(self.function, value, |source| bits = bits.min(self.zeros(source, DEPTH)));
+            incoming
+                .each_source(self.function, value, |source| bits = bits.min(self.zeros(source, MAX_DEPTH)));
             changed |= self.carried.insert(value, bits) != Some(bits);
         }
         changed
@@ -111,7 +111,7 @@ impl<'a> Alignment<'a> {
 
     /// The largest known power of two, up to 256, that divides the address in bytes.
     pub(super) fn of_pointer(&self, pointer: Value) -> u32 {
-        1 << self.zeros(pointer, DEPTH)
+        1 << self.zeros(pointer, MAX_DEPTH)
     }
 
     /// The integers given by value that any answer about a pointer depends on.
@@ -145,7 +145,7 @@ impl<'a> Alignment<'a> {
                 }
                 Op::GlobalAddr(global) => self.module.globals[global.index()].align.max(16).trailing_zeros(),
                 Op::PtrAdd { base, index, scale, offset } => {
-                    let index = index.map_or(MAX_BITS, |index| of(index) + scale.trailing_zeros());
+                    let index = index.map_or(MAX_ALIGN_BITS, |index| of(index) + scale.trailing_zeros());
                     of(*base).min(index).min(offset.trailing_zeros())
                 }
                 Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Or | BinOp::Xor, a, b) => of(*a).min(of(*b)),
@@ -162,7 +162,7 @@ impl<'a> Alignment<'a> {
                 _ => 0,
             },
         };
-        zeros.min(MAX_BITS)
+        zeros.min(MAX_ALIGN_BITS)
     }
 
     /// A pointer out of a local, or an integer given by value.

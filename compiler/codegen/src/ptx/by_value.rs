@@ -6,9 +6,8 @@
 
 use anymetal_ir::{ArgKind, Function, Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 
-/// Bytes of one argument and of all at the most: CUDA has 4 KiB for all parameters.
-const MAX_BYTES: u64 = 256;
-const MAX_ALL_BYTES: u64 = 1024;
+use crate::limits::ptx::{MAX_BY_VALUE_BYTES, MAX_BY_VALUE_TOTAL_BYTES};
+
 /// Bytes of a word.
 const WORD: u64 = 4;
 
@@ -19,7 +18,7 @@ pub(super) fn value_words(function: &Function, kernel: &Kernel, order: &[Inst]) 
         .args
         .iter()
         .map(|argument| {
-            let is_small = (1..=MAX_BYTES).contains(&argument.element_size);
+            let is_small = (1..=MAX_BY_VALUE_BYTES).contains(&argument.element_size);
             let is_words =
                 argument.element_size.is_multiple_of(WORD) && argument.element_align >= WORD as u32;
             let is_value = argument.enabled
@@ -32,14 +31,14 @@ pub(super) fn value_words(function: &Function, kernel: &Kernel, order: &[Inst]) 
     for &inst in order {
         keep_readable(function, inst, &mut words);
     }
-    let mut left = MAX_ALL_BYTES;
+    let mut left = MAX_BY_VALUE_TOTAL_BYTES;
     for words in &mut words {
         match left.checked_sub(u64::from(*words) * WORD) {
             Some(rest) => left = rest,
             None => *words = 0,
         }
     }
-    assert!(left <= MAX_ALL_BYTES, "arguments given by value fit the launch's parameters");
+    assert!(left <= MAX_BY_VALUE_TOTAL_BYTES, "arguments given by value fit the launch's parameters");
     words
 }
 

@@ -41,12 +41,8 @@ use anymetal_opt::{PassManager, pipeline};
 pub use options::{PtxCode, PtxDescription, PtxOptions};
 
 use crate::cpu::{CodegenError, walk};
+use crate::limits::ptx::{MAX_PRIVATE_BYTES, MAX_STATIC_THREADGROUP_BYTES};
 use crate::requested_kernel::requested_kernel;
-
-/// The maximum number of bytes that one thread's variables may take: CUDA's limit of local memory.
-const MAX_PRIVATE_BYTES: u64 = 512 << 10;
-/// The maximum number of bytes of static threadgroup memory that the assembler accepts.
-const MAX_STATIC_THREADGROUP_BYTES: u64 = 48 << 10;
 
 /// Runs the passes for NVIDIA over a kernel's function. The module must be verified, and the function
 /// inlined and specialised.

@@ -6,22 +6,15 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_analysis::limits::MAX_UNROLLED_TRIPS;
 use anymetal_analysis::{CountedLoop, CountedLoops, CounterRange, TripCounts, walk_insts};
 use anymetal_ir::{Block, FuncId, Function, Inst, Op, Value};
+use anymetal_opt::limits::MAX_UNROLLED_SIZE;
 
+use crate::limits::ptx::{MAX_COUNTED_ITERATIONS, MAX_REPEATED_SIZE, MAX_UNCOUNTED_ITERATIONS};
 use crate::polls::{CallWork, LoopPolls, PollPlan, PollTarget};
 use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::ranges::upper_bound;
-
-/// Most iterations of a piece of a counted loop.
-const MAX_PIECE: u64 = 256;
-/// Most iterations of other loops between polls: a power of two.
-const MAX_ROUNDS: u64 = 1024;
-/// Instructions of a loop that is written several times.
-const MAX_REPEATED: usize = 64;
-/// Iterations of a loop that is unrolled whole, and the instructions that it may become.
-const MAX_UNROLLED_TRIPS: u64 = 32;
-const MAX_UNROLLED: u64 = 2048;
 
 /// How a loop is written, and polls.
 #[derive(Clone, Debug)]
@@ -118,8 +111,8 @@ impl LoopForms {
 impl PollTarget for Chooser<'_> {
     fn iterations_between_polls(&self, inst: Inst, room: u64) -> u64 {
         match self.counted(inst) {
-            Some(_) => room.min(MAX_PIECE),
-            None => (1 << room.ilog2()).min(MAX_ROUNDS),
+            Some(_) => room.min(MAX_COUNTED_ITERATIONS),
+            None => (1 << room.ilog2()).min(MAX_UNCOUNTED_ITERATIONS),
         }
     }
 
@@ -137,11 +130,11 @@ impl Chooser<'_> {
 
     /// `all`: the iterations of the loop and those in it between polls.
     fn form(&self, inst: Inst, polls: LoopPolls, all: u64) -> LoopForm {
-        let is_small = self.size(inst) <= MAX_REPEATED && !self.meets_others(inst);
+        let is_small = self.size(inst) <= MAX_REPEATED_SIZE && !self.meets_others(inst);
         match (polls, self.counted(inst)) {
             (LoopPolls::Never { trips }, _) => {
                 let size = (self.size(inst) as u64).saturating_mul(all);
-                let unroll = trips <= MAX_UNROLLED_TRIPS && size <= MAX_UNROLLED;
+                let unroll = trips <= MAX_UNROLLED_TRIPS as u64 && size <= MAX_UNROLLED_SIZE as u64;
                 LoopForm::Unpolled { trips, unroll }
             }
             (LoopPolls::Every { iterations }, Some(counted)) => {

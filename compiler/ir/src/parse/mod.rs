@@ -15,11 +15,9 @@ mod tests;
 
 use std::fmt;
 
+use crate::limits::MAX_ID;
 use crate::{Module, Scalar, Space, Type};
 use lexer::{Lexer, Token};
-
-/// Values and labels are numbered below this.
-const MAX_ID: u32 = 1 << 22;
 
 /// Where and why the text is no module.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -45,13 +45,8 @@ mod tests;
 
 use std::fmt;
 
+use crate::limits::{MAX_ERRORS, MAX_NESTING};
 use crate::{Function, Inst, Loc, Module};
-
-/// How deep constructs may nest, so that recursive walks are safe.
-pub const MAX_NESTING: usize = 500;
-
-/// No more errors than this are reported.
-const MAX_ERRORS: usize = 100;
 
 /// A broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]

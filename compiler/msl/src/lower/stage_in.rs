@@ -10,8 +10,9 @@ use super::Lowerer;
 use super::kernel::thread_fact;
 use super::recursion::Instance;
 use crate::hir::{self, KernelParamKind, ScalarTy};
+use anymetal_abi::MAX_BOUND_BUFFERS;
 use anymetal_abi::stage_input::{
-    INDICES_CONSTANT, MAX_BUFFERS, REGION_BYTES, REGION_CONSTANT, WHOLE_GRID, attribute_constants,
+    INDICES_CONSTANT, REGION_BYTES, REGION_CONSTANT, WHOLE_GRID, attribute_constants,
 };
 use anymetal_abi::textures::BindingRole;
 use anymetal_ir as ir;
@@ -81,7 +82,7 @@ impl Lowerer<'_> {
             |buffer: &u32| args.iter().any(|arg| arg.kind == ir::ArgKind::Buffer && arg.index == *buffer);
         let buffers: Vec<u32> = match attributes.is_empty() {
             true => Vec::new(),
-            false => (0..MAX_BUFFERS).filter(|buffer| !is_own(buffer)).collect(),
+            false => (0..MAX_BOUND_BUFFERS).filter(|buffer| !is_own(buffer)).collect(),
         };
         let long = |lowerer: &mut Self, index| lowerer.hidden_constant(index, ir::Scalar::I64);
         let attributes = attributes.into_iter();

@@ -18,6 +18,7 @@ use super::{evaluate, expr};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
 use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};
 use crate::token::Name;
+use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
 use anymetal_diagnostics::Span;
 use anymetal_ir::Query;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -224,7 +225,7 @@ pub(super) fn required_threads(
     for (extent, arg) in size.iter_mut().zip(&attribute.args) {
         *extent = thread_count(cx, arg, scope)?;
     }
-    let (threads, most) = (size.iter().product::<u32>(), max_threads.unwrap_or(1024));
+    let (threads, most) = (size.iter().product::<u32>(), max_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP));
     if threads > most {
         let message = format!("these are {threads} threads, and a threadgroup has at most {most}");
         cx.error("attribute-argument", attribute.span, message);
@@ -251,9 +252,10 @@ fn thread_count<'a>(cx: &mut Checker<'a>, arg: &'a ast::Expr, scope: ScopeId) ->
         evaluate::constant_integer(cx, value)
     })?;
     match u32::try_from(value) {
-        Ok(n @ 1..=1024) => Some(n),
+        Ok(n @ 1..=MAX_THREADS_PER_THREADGROUP) => Some(n),
         _ => {
-            let message = format!("a threadgroup has between 1 and 1024 threads, not {value}");
+            let message =
+                format!("a threadgroup has between 1 and {MAX_THREADS_PER_THREADGROUP} threads, not {value}");
             cx.error("attribute-argument", arg.span, message);
             None
         }

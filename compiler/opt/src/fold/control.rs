@@ -4,11 +4,9 @@
 //! its label count exactly the jumps left inside it.
 
 use super::Folder;
+use crate::limits::MAX_MOVED_DEPTH;
 use anymetal_analysis::walk_insts;
 use anymetal_ir::{Block, Inst, Label, Op, SwitchCase};
-
-/// Maximum nesting at which the rest of a block is moved into a branch.
-const MAX_MOVED_DEPTH: usize = 48;
 
 /// The result of folding an instruction.
 struct Left {

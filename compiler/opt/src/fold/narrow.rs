@@ -5,12 +5,11 @@
 //! products of which only the lower 32 bits are used.
 
 use super::Folder;
+use crate::limits::MAX_SPLIT_DEPTH;
 use anymetal_ir::{BinOp, CastOp, CmpOp, Inst, Op, Scalar, Type, Value};
 
 const INT: Type = Type::Scalar(Scalar::I32);
 const LONG: Type = Type::Scalar(Scalar::I64);
-/// Maximum depth of selects that are followed.
-const DEPTH: u32 = 3;
 
 impl Folder<'_> {
     /// Appends the narrow form of a division or remainder, if it has one. The quotient by a divisor of more
@@ -21,11 +20,11 @@ impl Folder<'_> {
             Op::Binary(op @ (BinOp::UDiv | BinOp::URem), a, b) => (op, a, b),
             _ => return false,
         };
-        if !self.is_narrow(dividend, DEPTH) {
+        if !self.is_narrow(dividend, MAX_SPLIT_DEPTH) {
             return false;
         }
         let narrow = self.truncated(inst, dividend, out);
-        if self.is_narrow(divisor, DEPTH) {
+        if self.is_narrow(divisor, MAX_SPLIT_DEPTH) {
             let divisor = self.truncated(inst, divisor, out);
             let result = self.put(inst, Op::Binary(op, narrow, divisor), INT, out);
             self.become_op(inst, Op::Cast(CastOp::ZExt, result), out);
@@ -60,7 +59,9 @@ impl Folder<'_> {
     /// The dividend, quotient and divisor of `x - x / y * y`, if x has 32 bits.
     fn rest_of_division(&self, inst: Inst) -> Option<(Value, Value, Value)> {
         let (whole, product) = match self.function.inst(inst).op {
-            Op::Binary(BinOp::Sub, whole, product) if self.is_narrow(whole, DEPTH) => (whole, product),
+            Op::Binary(BinOp::Sub, whole, product) if self.is_narrow(whole, MAX_SPLIT_DEPTH) => {
+                (whole, product)
+            }
             _ => return None,
         };
         match *self.function.def(product)? {
@@ -77,9 +78,9 @@ impl Folder<'_> {
             Op::Cast(CastOp::Trunc, wide)
                 if self.function.ty(self.function.result(inst)) == INT
                     && self.function.ty(wide) == LONG
-                    && self.has_half(wide, DEPTH) =>
+                    && self.has_half(wide, MAX_SPLIT_DEPTH) =>
             {
-                let half = self.half(inst, wide, DEPTH, out);
+                let half = self.half(inst, wide, MAX_SPLIT_DEPTH, out);
                 self.substitution.replace(self.function, self.function.result(inst), half);
                 self.changed = true;
                 true
@@ -125,7 +126,7 @@ impl Folder<'_> {
         let divides = |value: Value| match function.def(value) {
             Some(&Op::Cast(CastOp::ZExt, quotient)) => match function.def(quotient) {
                 Some(&Op::Binary(BinOp::UDiv, a, b)) => {
-                    self.are_low_bits(a, whole, DEPTH) && self.are_low_bits(b, divisor, 0)
+                    self.are_low_bits(a, whole, MAX_SPLIT_DEPTH) && self.are_low_bits(b, divisor, 0)
                 }
                 _ => false,
             },

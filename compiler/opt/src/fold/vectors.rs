@@ -1,10 +1,8 @@
 //! Folds element extraction, insertion, composition and shuffles of vectors.
 
 use super::Folded;
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{Function, Op, Type, Value};
-
-/// Maximum number of insertions and compositions that are followed for one element.
-const MAX_STEPS: usize = 16;
 
 pub(super) fn simplify(function: &Function, op: &Op, ty: Type) -> Folded {
     match op {
@@ -30,7 +28,7 @@ pub(super) fn simplify(function: &Function, op: &Op, ty: Type) -> Folded {
 /// the search ended.
 pub(super) fn find_element(function: &Function, vector: Value, n: u8) -> Result<Value, (Value, u8)> {
     let (mut vector, mut n) = (vector, n);
-    for _ in 0..MAX_STEPS {
+    for _ in 0..MAX_DEPTH {
         assert!(n < function.ty(vector).lanes(), "{vector} has no element {n}");
         match function.def(vector) {
             Some(Op::Splat(a)) => return Ok(*a),

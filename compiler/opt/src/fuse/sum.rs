@@ -9,13 +9,9 @@
 use std::cell::Cell;
 
 use super::Launched;
+use anymetal_analysis::limits::{MAX_BRANCHING_DEPTH, MAX_DEFINITIONS};
 use anymetal_analysis::{Linear, TermClass, TermPolicy};
 use anymetal_ir::{CastOp, Function, Op, Query, Type, Value, ValueDef};
-
-/// Maximum number of definitions visited for one address: sums of sums can be exponentially large.
-const MAX_DEFINITIONS: u32 = 1 << 10;
-/// Maximum depth of vector arithmetic that is followed.
-const MAX_VECTORS: u32 = 4;
 
 /// A term of a sum.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -279,7 +275,7 @@ impl TermPolicy for Addresses<'_> {
         let sum = match *op {
             Op::PtrAdd { .. } => return Some(TermClass::Arithmetic),
             _ if ty != Type::I64 && ty != Type::I32 => return None,
-            Op::Extract(vector, element) => self.of_element(vector, element, MAX_VECTORS),
+            Op::Extract(vector, element) => self.of_element(vector, element, MAX_BRANCHING_DEPTH),
             Op::Query(query) => self.launched.answer(query),
             Op::Load { ptr, volatile: false, .. } => self.loaded(ptr, ty == Type::I64),
             Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow)

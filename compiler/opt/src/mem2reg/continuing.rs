@@ -4,12 +4,12 @@ use anymetal_analysis::{Variables, nesting, walk_insts};
 use anymetal_ir::{Function, Inst, MAX_NESTING, Op, Type};
 
 /// Merges the continuing blocks of all loops that write a promoted variable. Where that would nest too deep,
-/// the variables of the loop stay in memory.
+/// the variables of the loop stay in memory. Returns whether a block was merged.
 pub(super) fn merge_continuing_blocks(
     function: &mut Function,
     variables: &Variables,
     types: &mut [Option<Type>],
-) {
+) -> bool {
     // Each loop may get a scope.
     let can_nest = 2 * nesting(function) <= MAX_NESTING;
     let mut loops = Vec::new();
@@ -20,6 +20,7 @@ pub(super) fn merge_continuing_blocks(
             loops.push(inst);
         }
     });
+    let mut changed = false;
     for inst in loops {
         let mut written = Vec::new();
         for block in function.inst(inst).op.blocks() {
@@ -36,10 +37,14 @@ pub(super) fn merge_continuing_blocks(
             continue;
         }
         match can_nest || continues(function, inst).is_empty() {
-            true => merge(function, inst),
+            true => {
+                merge(function, inst);
+                changed = true;
+            }
             false => written.into_iter().for_each(|local| types[local.index()] = None),
         }
     }
+    changed
 }
 
 /// The continues of a loop.

@@ -8,6 +8,8 @@
 use super::hints::PrefetchBuilder;
 use super::run_ahead::AddressSlice;
 use super::{CountedRange, Finder, MAX_DEPTH};
+use crate::limits::MAX_PREFETCHED_LOADS;
+use anymetal_analysis::limits::MAX_DEFINITIONS;
 use anymetal_analysis::walk_insts;
 use anymetal_ir::{
     BinOp, Block, CastOp, CmpOp, Function, Inst, Op, PrefetchHint, Query, Scalar, Space, Type, Value,
@@ -16,10 +18,6 @@ use anymetal_ir::{
 /// Prefetch distance in bytes of a contiguous stream. Measured: 1 KiB is 1.15 times as fast as none on
 /// streams from memory.
 const STREAM_DISTANCE: i64 = 1024;
-/// Maximum number of loads of one argument. More of them read a neighbourhood, which is in the caches.
-const MAX_LOADS: usize = 2;
-/// Maximum number of operations examined for one access.
-const MAX_OPERATIONS: u32 = 200;
 
 /// The change of a value per step along an axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,7 +71,11 @@ pub(super) fn single_loads(
     let mut found: Vec<LoadAhead> = Vec::new();
     for &(block, access, root, pointer) in &loads.single {
         let is_planned = found.iter().any(|ahead| ahead.root == root);
-        if is_planned || has_site(root) || loads.in_loops.contains(&root) || loads.of(root) > MAX_LOADS {
+        if is_planned
+            || has_site(root)
+            || loads.in_loops.contains(&root)
+            || loads.of(root) > MAX_PREFETCHED_LOADS
+        {
             continue;
         }
         let bytes = finder.function.ty(finder.function.result(access)).size();
@@ -178,7 +180,7 @@ impl Finder<'_> {
     }
 
     pub(super) fn advance(&self, value: Value, known: &dyn Fn(Value) -> Option<Advance>) -> Option<Advance> {
-        self.advance_within(value, known, MAX_DEPTH, &mut { MAX_OPERATIONS })
+        self.advance_within(value, known, MAX_DEPTH, &mut { MAX_DEFINITIONS })
     }
 
     /// The change of the value, given that of the values for which `known` returns one.

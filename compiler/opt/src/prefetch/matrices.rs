@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::Finder;
 use super::hints::PrefetchBuilder;
+use crate::limits::MAX_PREFETCH_CLONES;
 use anymetal_analysis::{Linear, TermClass, TermPolicy, walk_insts};
 use anymetal_ir::{
     BinOp, Block, CastOp, CmpOp, Function, Inst, MatrixOp, Op, PrefetchHint, Scalar, Space, Type, Value,
@@ -22,8 +23,6 @@ const ROWS: u64 = 8;
 const LINE_BYTES: i64 = 64;
 /// Maximum number of stores whose lines one iteration prefetches.
 const LINES_PER_ITERATION: usize = 4;
-/// Maximum number of operations of one cloned address.
-const MAX_OPERATIONS: usize = 24;
 
 /// A loop of matrix products, and the stores after it.
 pub(super) struct ResultTiles {
@@ -226,7 +225,7 @@ impl ResultTiles {
         let mut copies = AddressCloner { visible: &self.visible, cloned: FxHashMap::default() };
         let mut addresses = Vec::new();
         for store in &self.stores {
-            let mut left = MAX_OPERATIONS;
+            let mut left = MAX_PREFETCH_CLONES;
             let mut copy = |value| copies.copy(hints, value, &mut left);
             if let (Some(pointer), Some(stride)) = (copy(store.pointer), copy(store.stride)) {
                 addresses.push(TileStore { pointer, stride, size: store.size });

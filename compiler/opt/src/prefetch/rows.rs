@@ -9,15 +9,12 @@ use std::collections::BTreeMap;
 
 use super::matrices::Widened;
 use super::{CountedRange, Finder, MAX_DEPTH, PrefetchSite, Stride};
+use crate::limits::{MAX_ITERATIONS_AHEAD, MAX_PREFETCHED_ROWS};
 use anymetal_analysis::Linear;
 use anymetal_ir::{Block, Inst, Op, PrefetchHint, Query, Space, Type, Value};
 
 /// Minimum prefetch distance in instructions: memory latency is some hundred instructions.
 const MIN_DISTANCE: usize = 256;
-/// Maximum prefetch distance in iterations.
-const MAX_AHEAD: i64 = 8;
-/// Maximum number of rows: more would occupy all line fill buffers of a core.
-const MAX_ROWS: usize = 8;
 
 /// The loads of rows, except of arguments that have prefetches already (`has_site`).
 pub(super) fn row_sites(finder: &Finder<'_>, has_site: &dyn Fn(Value) -> bool) -> Vec<PrefetchSite> {
@@ -78,10 +75,10 @@ impl Finder<'_> {
             return;
         };
         let cost = self.cost(inst);
-        let ahead =
-            i64::try_from(MIN_DISTANCE.div_ceil(cost.max(1))).map_or(1, |ahead| ahead.clamp(1, MAX_AHEAD));
+        let ahead = i64::try_from(MIN_DISTANCE.div_ceil(cost.max(1)))
+            .map_or(1, |ahead| ahead.clamp(1, MAX_ITERATIONS_AHEAD));
         for (root, rows) in self.rows_of_body(body, counted, step) {
-            if has_site(root) || !(2..=MAX_ROWS).contains(&rows.len()) {
+            if has_site(root) || !(2..=MAX_PREFETCHED_ROWS).contains(&rows.len()) {
                 continue;
             }
             for row in rows.into_values() {

@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Finder, PrefetchBuilder};
 use crate::copy::Cloner;
+use crate::limits::{MAX_PREFETCH_BYTES, MAX_PREFETCH_CLONES};
 use anymetal_analysis::{IncomingValues, walk_insts};
 use anymetal_ir::{
     BinOp, Block, CmpOp, Function, Inst, Op, PrefetchHint, Query, Scalar, Space, Type, Value, ValueDef,
@@ -22,12 +23,6 @@ use anymetal_ir::{
 const THREADS_AHEAD: u64 = 256;
 /// Minimum number of threads of a grid.
 const MIN_THREADS: u64 = 1 << 20;
-/// Maximum depth of definitions that are followed.
-const MAX_SLICE_DEPTH: u32 = 64;
-/// Maximum number of instructions to clone.
-const MAX_INSTRUCTIONS: usize = 64;
-/// Maximum bytes of a prefetch: a few lines from the first thread's address on.
-const MAX_BYTES: u32 = 256;
 /// Threads of a SIMD-group.
 const SIMD_GROUP: u32 = 32;
 
@@ -46,7 +41,7 @@ impl Finder<'_> {
         let before = function.block(block);
         let before = &before[..before.iter().position(|&inst| inst == access)?];
         let mut builder = SliceBuilder { function, before, needed: FxHashSet::default(), outer: Vec::new() };
-        builder.need(pointer, MAX_SLICE_DEPTH)?;
+        builder.need(pointer)?;
         let SliceBuilder { needed, outer, .. } = builder;
         let mut insts = outer;
         insts.extend(before.iter().filter(|inst| needed.contains(inst)));
@@ -59,7 +54,7 @@ impl Finder<'_> {
             }
         }
         let slice = AddressSlice { insts };
-        (follows && count <= MAX_INSTRUCTIONS && PositionDependence::allows(function, &slice))
+        (follows && count <= MAX_PREFETCH_CLONES && PositionDependence::allows(function, &slice))
             .then_some(slice)
     }
 }
@@ -74,8 +69,7 @@ struct SliceBuilder<'f> {
 }
 
 impl SliceBuilder<'_> {
-    fn need(&mut self, value: Value, depth: u32) -> Option<()> {
-        let depth = depth.checked_sub(1)?;
+    fn need(&mut self, value: Value) -> Option<()> {
         let inst = match self.function.values[value.index()].def {
             // Parameters need no copy.
             ValueDef::Param(_) => return Some(()),
@@ -86,7 +80,7 @@ impl SliceBuilder<'_> {
         if self.needed.contains(&inst) {
             return Some(());
         }
-        self.need_inst(inst, depth)?;
+        self.need_inst(inst)?;
         if !self.before.contains(&inst) {
             self.outer.push(inst);
         }
@@ -94,9 +88,10 @@ impl SliceBuilder<'_> {
     }
 
     /// Adds an instruction and its operands; `None` if it may not be cloned.
-    fn need_inst(&mut self, inst: Inst, depth: u32) -> Option<()> {
+    fn need_inst(&mut self, inst: Inst) -> Option<()> {
         let function = self.function;
-        if self.needed.len() > MAX_INSTRUCTIONS {
+        if self.needed.len() > MAX_PREFETCH_CLONES {
+            // Also bounds the recursion: each level adds an instruction.
             return None;
         }
         self.needed.insert(inst);
@@ -109,11 +104,11 @@ impl SliceBuilder<'_> {
             _ => return None,
         }
         let mut inside = Some(());
-        op.for_each_operand(|operand| inside = inside.and_then(|()| self.need(operand, depth)));
+        op.for_each_operand(|operand| inside = inside.and_then(|()| self.need(operand)));
         inside?;
         for nested in op.blocks() {
             for &inst in function.block(nested) {
-                self.need_inst(inst, depth)?;
+                self.need_inst(inst)?;
             }
         }
         Some(())
@@ -212,7 +207,7 @@ impl AddressSlice {
         let copies = cloner.insts(&self.insts);
         let ptr = cloner.value(pointer);
         hints.insts.extend(copies);
-        let bytes = bytes.saturating_mul(SIMD_GROUP).min(MAX_BYTES);
+        let bytes = bytes.saturating_mul(SIMD_GROUP).min(MAX_PREFETCH_BYTES);
         hints.effect(Op::Prefetch { ptr, bytes, access: PrefetchHint::Read });
         hints.function.blocks[then.index()].insts = std::mem::replace(&mut hints.insts, outside);
         hints.effect(Op::branch(is_large_grid, then, otherwise));

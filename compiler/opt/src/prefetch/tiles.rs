@@ -7,10 +7,9 @@
 
 use super::grid::{Advance, BufferLoads, LoadAhead};
 use super::{CountedRange, Finder};
+use crate::limits::MAX_TILE_ROWS;
 use anymetal_ir::{Block, Op, Space, Type, Value};
 
-/// Maximum number of rows of a tile.
-const MAX_ROWS: u64 = 64;
 /// Minimum bytes between rows: closer rows are one stream, which hardware prefetchers follow.
 const MIN_ROW_PITCH: u64 = 256;
 
@@ -46,7 +45,7 @@ impl Finder<'_> {
     fn is_short(&self, counted: &CountedRange) -> bool {
         let end = self.function.as_const(counted.bound);
         let step = counted.counter.and_then(|counter| self.loops.step(counter));
-        end.is_some_and(|end| end <= MAX_ROWS) && step.is_some()
+        end.is_some_and(|end| end <= MAX_TILE_ROWS) && step.is_some()
     }
 
     /// The loads in a loop's body, or in a branch of it.

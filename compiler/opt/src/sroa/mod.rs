@@ -13,12 +13,6 @@ mod slices;
 use anymetal_ir::Function;
 use slices::partition;
 
-/// Maximum bytes of a copy or zero fill; locals with longer ones are not split.
-const MAX_COPY: u64 = 256;
-
-/// Maximum number of slices of a local that is split.
-const MAX_SLICES: usize = 64;
-
 /// Splits the locals of one function; returns whether anything changed.
 pub fn sroa(function: &mut Function) -> bool {
     let partition = partition(function);

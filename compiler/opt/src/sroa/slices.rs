@@ -1,6 +1,6 @@
 //! The slices of each local: which locals are split, and into what.
 
-use super::{MAX_COPY, MAX_SLICES};
+use crate::limits::{MAX_ROUNDS, MAX_SLICES, MAX_SPLIT_BYTES};
 use anymetal_analysis::{LocalPointers, local_pointers, local_uses, walk_insts};
 use anymetal_ir::{Function, Local, Op, Scalar, Space, Type, Value};
 
@@ -136,7 +136,7 @@ impl Collector<'_> {
     /// Drops the candidate at a place that a long or overhanging range touches.
     fn range(&mut self, place: LocalOffset, size: u64) {
         if let Some((local, offset)) = place
-            && (size > MAX_COPY || !self.in_bounds(local, offset, size))
+            && (size > MAX_SPLIT_BYTES || !self.in_bounds(local, offset, size))
         {
             self.candidate[local.index()] = false;
         }
@@ -180,7 +180,6 @@ impl Collector<'_> {
     /// starts over; each start drops at least one local, and after a few all that take part in
     /// copies are dropped.
     fn propagate_and_drop(&mut self) {
-        const MAX_STARTS: usize = 8;
         // Large arrays are dropped first, so that no work below is done per element and copy.
         for slices in &mut self.accesses {
             merge(slices);
@@ -194,7 +193,7 @@ impl Collector<'_> {
                 return;
             }
             self.accesses = saved;
-            if start >= MAX_STARTS || !settled {
+            if start >= MAX_ROUNDS || !settled {
                 self.drop_all_copied();
             }
         }
@@ -210,8 +209,7 @@ impl Collector<'_> {
 
     /// Returns whether a fixed point was reached within the bound.
     fn propagate(&mut self) -> bool {
-        const MAX_PASSES: usize = 12;
-        for _ in 0..MAX_PASSES {
+        for _ in 0..MAX_ROUNDS {
             let mut changed = false;
             for n in 0..self.copies.len() {
                 let CopyInfo { dst, src, size, .. } = self.copies[n];

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::walk_all;
+use crate::limits::MAX_LANE_STEP;
 use anymetal_analysis::divergence::Divergence;
 use anymetal_analysis::{CountedLoops, as_exit_test};
 use anymetal_ir::{
@@ -36,9 +37,6 @@ pub(super) struct DividingLoop {
     /// Stride of the dividend between threads.
     pub(super) step: u32,
 }
-
-/// Threads whose values differ by more from one to the next do not share quotients.
-const MAX_STEP: u32 = 1 << 16;
 
 /// The search for candidates.
 pub(super) struct SiteSearch<'a> {
@@ -117,7 +115,7 @@ impl<'a> SiteSearch<'a> {
             // Quotients of vectors are not versioned.
             return None;
         };
-        shape.affine()?.rising_step().filter(|&step| step <= MAX_STEP)
+        shape.affine()?.rising_step().filter(|&step| step <= MAX_LANE_STEP)
     }
 
     /// The stride of the remainder in a product with a uniform factor.

@@ -4,38 +4,12 @@ use rustc_hash::FxHashSet;
 
 use super::Unroller;
 use super::stride::stride_per_iteration;
+use crate::limits::{
+    MAX_FOLDED_UNROLLED_SIZE, MAX_SHORT_TRIPS, MAX_TINY_UNROLLED_SIZE, MAX_UNROLLED_PRODUCTS_SIZE,
+    MAX_UNROLLED_SIZE,
+};
 use anymetal_analysis::walk_insts;
 use anymetal_ir::{BarrierScope, BinOp, Block, Inst, Label, MatrixOp, Op, Space, Type, Value};
-
-/// Maximum number of instructions of an unrolled loop. The limits below depend on what the loop contains.
-const MAX_SIZE: usize = 2048;
-
-/// A loop that stays below this is always unrolled.
-const MAX_TINY: usize = 48;
-
-/// For loops with matrix products: code generators combine the products of one block, and the next iteration
-/// accumulates into the same sums.
-const MAX_PRODUCTS: usize = 768;
-
-/// For loops that index a constant table with the counter: the loads fold to constants.
-const MAX_TABLE: usize = 256;
-
-/// For short loops that load shared memory at an address that depends on the counter: adjacent loads are then
-/// done together.
-const MAX_ADJACENT: usize = 384;
-const MAX_ADJACENT_TRIPS: usize = 8;
-
-/// For loops that copy adjacent elements to other memory: the accesses are then done together.
-const MAX_COPIES: usize = 384;
-
-/// For short loops that select values by the counter alone, as of the corners of a cell: the selects fold.
-const MAX_SELECTS: usize = 384;
-const MAX_SELECTS_TRIPS: usize = 8;
-
-/// For short loops with a barrier whose counter doubles or halves and determines a condition.
-const MAX_STEPS: usize = 384;
-/// Steps of a tree reduction of the largest threadgroup, of 1024 threads.
-const MAX_STEPS_TRIPS: usize = 10;
 
 /// What a loop contains.
 #[derive(Default)]
@@ -65,7 +39,10 @@ impl LoopMetrics {
 
     /// Whether the loop runs once, or is short and its selects fold.
     pub(super) fn is_small(&self, trips: usize) -> bool {
-        let folds = self.size * trips <= MAX_SELECTS && trips <= MAX_SELECTS_TRIPS && self.selects_by_counter;
+        // Such as the selects of the corners of a cell.
+        let folds = self.size * trips <= MAX_FOLDED_UNROLLED_SIZE
+            && trips <= MAX_SHORT_TRIPS
+            && self.selects_by_counter;
         !self.has_barrier && (trips == 1 || folds)
     }
 
@@ -73,19 +50,21 @@ impl LoopMetrics {
     pub(super) fn is_profitable(&self, trips: usize, geometric: bool) -> bool {
         let size = self.size * trips;
         if self.has_barrier {
+            // A tree reduction, whose conditions on the counter fold.
             return self.breaks <= 1
                 && self.branches_on_counter
                 && geometric
-                && size <= MAX_STEPS
-                && trips <= MAX_STEPS_TRIPS;
+                && size <= MAX_FOLDED_UNROLLED_SIZE
+                && trips <= MAX_SHORT_TRIPS;
         }
+        // Loads of a constant table fold to constants; adjacent accesses of memory are done together.
+        let combines =
+            self.indexes_table || self.copies_adjacent() || trips <= MAX_SHORT_TRIPS && self.reads_shared;
         self.is_small(trips)
-            || size <= MAX_SIZE && self.indexes_array
-            || size <= MAX_PRODUCTS && self.multiplies
-            || size <= MAX_TABLE && self.indexes_table
-            || size <= MAX_COPIES && self.copies_adjacent()
-            || size <= MAX_ADJACENT && trips <= MAX_ADJACENT_TRIPS && self.reads_shared
-            || size <= MAX_TINY
+            || size <= MAX_UNROLLED_SIZE && self.indexes_array
+            || size <= MAX_UNROLLED_PRODUCTS_SIZE && self.multiplies
+            || size <= MAX_FOLDED_UNROLLED_SIZE && combines
+            || size <= MAX_TINY_UNROLLED_SIZE
     }
 }
 

@@ -15,11 +15,9 @@ mod stride;
 
 use super::copy::Cloner;
 use super::remark::{Remark, RemarkId};
+use crate::limits::MAX_UNROLL_GROWTH;
 use anymetal_analysis::{ConstantTrips, constant_trips, walk_insts};
 use anymetal_ir::{Block, Function, Inst, Label, Loc, Op, Value, Values};
-
-/// Maximum number of instructions that one run may add to a function.
-const MAX_GROWTH: usize = 16_384;
 
 /// Unrolls loops of one function, and returns them. `only_small`: only those that make the code hardly
 /// larger.
@@ -126,7 +124,7 @@ impl Unroller<'_> {
         };
         let size = metrics.size * trips.trip_count;
         assert!(metrics.breaks > 0, "the exit test of a loop breaks out of it");
-        (is_profitable && self.added + size <= MAX_GROWTH).then_some(trips)
+        (is_profitable && self.added + size <= MAX_UNROLL_GROWTH).then_some(trips)
     }
 
     /// The loop as a scope with its iterations one after the other. It has the loop's results.

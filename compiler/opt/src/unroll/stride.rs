@@ -2,10 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{BinOp, CastOp, Function, Op, Value};
-
-/// Maximum depth of definitions that are followed.
-const DEPTH: u32 = 16;
 
 /// The stride of a pointer or integer per unit of the counter, if nothing wraps: good enough for a cost
 /// model, not for correctness. `derived`: all values computed from them.
@@ -15,7 +13,7 @@ pub(super) fn stride_per_iteration(
     counter: Value,
     derived: &FxHashSet<Value>,
 ) -> Option<i64> {
-    stride(function, value, (counter, derived), DEPTH)
+    stride(function, value, (counter, derived), MAX_DEPTH)
 }
 
 type CounterSets<'a> = (Value, &'a FxHashSet<Value>);

@@ -1,12 +1,9 @@
 //! Vector accesses: which vector loads or stores an affine access becomes.
 
 use crate::cpu::llvm_text::LANES;
+use crate::limits::cpu::MAX_SPAN;
 use anymetal_analysis::divergence::Affine;
-
-/// More segments than these are not worth separate vectors.
-const MAX_RUNS: usize = 8;
-/// The widest stretch that is loaded whole to pick lanes from it.
-const MAX_SPAN: i64 = 1024;
+use anymetal_analysis::limits::MAX_SEGMENTS;
 
 /// Consecutive lanes that access consecutive places, or all the same place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +45,7 @@ pub(super) fn plan(shape: &Affine, size: i64, count: i64) -> Plan {
     }
     let access = size * count;
     let mut pieces = shape.segments;
-    while pieces <= MAX_RUNS {
+    while pieces <= MAX_SEGMENTS {
         if let Some(runs) = runs(shape, pieces, access) {
             return Plan::Runs(runs);
         }

@@ -16,7 +16,7 @@ use super::memory::Address;
 use crate::cpu::argument_slots;
 use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::storage::Root;
-use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
+use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
 use anymetal_analysis::ranges::offset_bound;
 
 /// Zeros to read where an access is out of bounds: [`ZEROS_BYTES`] of them.
@@ -318,7 +318,7 @@ impl Emitter<'_, '_> {
             _ => self.t.value(format_args!("add {ty} {code}, {offsets}")),
         };
         if let (Opd::Int(_), Opd::Int(offset)) = (&code, offsets)
-            && (0..=MAX_OFFSET).contains(offset)
+            && (0..=LARGEST_OFFSET).contains(offset)
         {
             return sum;
         }

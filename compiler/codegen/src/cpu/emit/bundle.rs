@@ -16,12 +16,8 @@ use super::memory::{Address, Item};
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::storage::Root;
+use crate::limits::cpu::{MAX_CHUNK_BYTES, MAX_RUN_ELEMENTS};
 use anymetal_analysis::divergence::Affine;
-
-/// The maximum size in bytes of one thread that one chunk has.
-const MAX_CHUNK: i64 = 64;
-/// Chunks of more elements than a vector of the language has are better transposed than taken apart.
-const MAX_RUN_ELEMENTS: usize = 4;
 
 /// A load.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +50,7 @@ impl Chunk {
     fn takes(&self, part: &Part) -> bool {
         self.item.scalar == part.item.scalar
             && self.end() == part.offset
-            && self.item.bytes() + part.item.bytes() <= MAX_CHUNK
+            && self.item.bytes() + part.item.bytes() <= MAX_CHUNK_BYTES
     }
 }
 

@@ -10,17 +10,10 @@ use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::storage::{PromotedType, Root};
+use crate::limits::cpu::{MAX_FALLBACK_PIECES, MAX_PIECES, MAX_VARYING_PIECES};
 use crate::polls::LoopPolls;
 use crate::tagged::saturated_forward;
 use anymetal_analysis::divergence::Affine;
-
-/// Pieces up to which a copy or clear is written out; more are a loop.
-const MAX_PIECES: i64 = 64;
-/// The same where lanes have different addresses in shared memory: each piece is a gather or scatter with
-/// checks, tens of kilobytes of text.
-const MAX_VARYING_PIECES: i64 = 8;
-/// The same for the path of a whole move that is taken when a lane is out of bounds.
-const MAX_FALLBACK_PIECES: i64 = 1;
 
 /// One end of a copy between memories that lanes share.
 struct End {

@@ -28,6 +28,7 @@ use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::stencil_rows::StencilRows;
 use crate::cpu::storage::threadgroup::ThreadgroupVariables;
 use crate::cpu::whole_geometry;
+use crate::limits::cpu::MAX_VERSIONED_SIZE;
 use crate::polls::{self, Work};
 use anymetal_analysis::divergence::Divergence;
 use anymetal_analysis::divergence::Geometry;
@@ -47,9 +48,6 @@ const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
 !13 = !{!\"llvm.loop.unroll.disable\"}
 !14 = !{i32 1}
 ";
-
-/// Instructions of a function above which there is one version for all threadgroups: LLVM's time counts then.
-const MAX_INSTRUCTIONS_OF_VERSIONS: usize = 100_000;
 
 /// Writes the module. `facts` gives those for a geometry, and the number of the function they are of.
 pub(in crate::cpu) fn generate_module<'a>(
@@ -107,7 +105,7 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
     let positions = function.insts.iter().any(|inst| {
         matches!(inst.op, Op::Query(Query::ThreadPositionInGrid(_) | Query::ThreadPositionInThreadgroup(_)))
     });
-    let is_large = function.insts.len() > MAX_INSTRUCTIONS_OF_VERSIONS;
+    let is_large = function.insts.len() > MAX_VERSIONED_SIZE;
     match options.group_size {
         _ if (is_large || options.baseline) && !options.whole_threadgroups_only => {
             vec![if positions { Geometry::Any } else { Geometry::Line }]

@@ -16,10 +16,8 @@ use super::memory::{Address, Item};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, vector_const};
+use crate::limits::cpu::MAX_GATHERED_TOGETHER;
 use anymetal_analysis::divergence::Affine;
-
-/// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
-const MAX_TOGETHER: u32 = 4;
 
 /// The places of lanes that are not contiguous.
 enum Apart {
@@ -263,7 +261,7 @@ impl Emitter<'_, '_> {
         let block = self.t.current();
         let before = if self.lane_loads.0 == block { self.lane_loads.1 } else { 0 };
         self.lane_loads = (block, before + 1);
-        if before > 0 && before.is_multiple_of(MAX_TOGETHER) {
+        if before > 0 && before.is_multiple_of(MAX_GATHERED_TOGETHER) {
             self.t.line(format_args!(
                 "call void asm sideeffect \"\", \"\"() memory(inaccessiblemem: readwrite) nounwind willreturn"
             ));

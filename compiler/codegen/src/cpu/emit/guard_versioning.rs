@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_ir::Inst;
 use anymetal_opt::{Feature, RemarkId};
 
-use super::control::{Context, MAX_COPY};
+use super::control::Context;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::MASK;
+use crate::limits::cpu::MAX_COPY;
 
 impl Emitter<'_, '_> {
     /// Emits the instructions twice, if they begin with a stencil row; `false` if nothing was emitted.

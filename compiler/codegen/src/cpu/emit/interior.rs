@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 use anymetal_opt::{Feature, RemarkId};
 
-use super::control::{Context, MAX_COPY};
+use super::control::Context;
 use super::lane::Lane;
 use super::memory::Item;
 use super::stencil_rows::Loads;
@@ -21,6 +21,7 @@ use crate::cpu::interior::{Interior, Known, Sum};
 use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::polynomial::{Factor, Polynomial};
 use crate::cpu::storage::Root;
+use crate::limits::cpu::MAX_COPY;
 use crate::patterns::{PointerSum, pointer_sum, widened};
 
 /// A pointer of all SIMD-groups, all accesses through which are in bounds.

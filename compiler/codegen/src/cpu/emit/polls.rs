@@ -9,10 +9,12 @@ use anymetal_abi::YieldReason;
 use anymetal_analysis::{CountedLoops, TripCounts};
 use anymetal_ir::{FuncId, Function, Inst, Module};
 
+use super::Emitter;
 use super::subroutine::{Subroutines, batch_lanes};
-use super::{Emitter, simdgroups::MAX_SIMDGROUPS};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
+use crate::limits::MAX_UNPOLLED_WORK;
+use crate::limits::cpu::MAX_SIMDGROUPS;
 use crate::polls::{CallWork, PollPlan, PollTarget};
 use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::ranges::upper_bound;
@@ -113,9 +115,9 @@ impl Emitter<'_, '_> {
     pub(super) fn poll_before_region(&mut self, insts: &[Inst]) -> bool {
         let each = insts.iter().fold(0u64, |sum, &inst| sum.saturating_add(self.loops.polls.work_of(inst)));
         let all = each.saturating_mul(MAX_SIMDGROUPS);
-        let polls = all > PollPlan::LIMIT;
-        let work = if polls { each.min(PollPlan::LIMIT) } else { all };
-        if self.group_work.polls_before(work, PollPlan::LIMIT) {
+        let polls = all > MAX_UNPOLLED_WORK;
+        let work = if polls { each.min(MAX_UNPOLLED_WORK) } else { all };
+        if self.group_work.polls_before(work, MAX_UNPOLLED_WORK) {
             self.poll();
         }
         self.group_work.add(work);

@@ -6,11 +6,10 @@ use super::Emitter;
 use super::lane::Lane;
 use crate::cpu::llvm_text::{LANES, Opd, Text};
 use crate::cpu::storage::Root;
+use crate::limits::cpu::MAX_SPAN;
 
 /// Bytes of a cache line.
 const LINE: i64 = 64;
-/// A stretch longer than this is not prefetched.
-const MAX_STRETCH: i64 = 1024;
 
 impl Emitter<'_, '_> {
     /// Prefetches the lines of a SIMD-group's access, if they are contiguous.
@@ -25,7 +24,7 @@ impl Emitter<'_, '_> {
         let Lane::Affine { bases, shape, .. } = self.lane(pointer, 0) else { return };
         let (low, high) = (shape.at(0), shape.at(LANES - 1));
         let stretch = high.wrapping_sub(low).wrapping_add(bytes);
-        if bases.len() != 1 || !(bytes..=MAX_STRETCH).contains(&stretch) {
+        if bases.len() != 1 || !(bytes..=MAX_SPAN).contains(&stretch) {
             return;
         }
         let start = self.t.add("i64", &bases[0], &Opd::Int(low));

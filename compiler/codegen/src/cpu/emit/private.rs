@@ -5,6 +5,7 @@
 //! smaller than their unit: these are parts of it.
 
 use anymetal_abi::AccessKind;
+use anymetal_abi::MAX_ENTRY_STACK_BYTES;
 use anymetal_ir::{Inst, Scalar, Value};
 
 use super::allocation::ZEROS;
@@ -15,18 +16,14 @@ use super::private_parts::Parts;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::storage::{Array, Pointer, Root};
-
-/// The largest array that is on the stack; larger ones are in the worker's scratch memory.
-const MAX_STACK_BYTES: u64 = 32 * 1024;
-/// What all arrays on the stack have together. The CPU device counts on no more than that.
-const ALL_STACK_BYTES: u64 = 256 * 1024;
+use crate::limits::cpu::MAX_STACK_ARRAY_BYTES;
 
 /// Where the arrays is in scratch memory, for those that do, and what these take.
 pub(super) fn scratch_places(arrays: &[Array]) -> (Vec<Option<u64>>, u64) {
     let (mut on_stack, mut in_scratch) = (0, 0);
     let place = |array: &Array| {
         let bytes = array.bytes().next_multiple_of(64);
-        if bytes <= MAX_STACK_BYTES && on_stack + bytes <= ALL_STACK_BYTES {
+        if bytes <= MAX_STACK_ARRAY_BYTES && on_stack + bytes <= MAX_ENTRY_STACK_BYTES {
             on_stack += bytes;
             return None;
         }

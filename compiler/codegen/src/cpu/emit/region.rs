@@ -8,9 +8,7 @@ use super::control::Context;
 use super::group_span::Span;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd};
-
-/// Regions larger than this (in instructions) have no copy for the case that no lane returned yet.
-const MAX_LIVE_COPY: usize = 400;
+use crate::limits::cpu::MAX_REGION_COPY;
 
 impl Emitter<'_, '_> {
     pub(super) fn region(&mut self, number: usize) {
@@ -97,7 +95,7 @@ impl Emitter<'_, '_> {
         if self.plan.tracks_live {
             let live = self.leave_without_live(end);
             let insts = self.plan.regions[number].insts.clone();
-            if may_copy && self.size(&insts) <= MAX_LIVE_COPY {
+            if may_copy && self.size(&insts) <= MAX_REGION_COPY {
                 let (full, partial) = (self.t.block(), self.t.block());
                 let all = self.t.icmp("eq", "i32", &live, &Opd::Int(-1));
                 self.t.branch_if(&all, full, partial);

@@ -18,11 +18,9 @@ use super::memory::{Address, Item};
 use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::storage::Root;
+use crate::limits::cpu::MAX_CAUSE_DISTANCE;
 use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::divergence::Shape;
-
-/// Maximum number of operations between a varying value and its cause.
-const MAX_DEPTH: usize = 64;
 
 /// The remarks on a kernel's versions.
 #[derive(Debug, Default)]
@@ -183,7 +181,7 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         let is_assumed = |value| self.shape(value, 0).affine().is_some_and(|lanes| lanes.is_assumed());
         let mut at = value;
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_CAUSE_DISTANCE {
             let inst = function.defining_inst(at).filter(|_| is_assumed(at))?;
             let data = function.inst(inst);
             let mut assumed = None;
@@ -280,7 +278,7 @@ impl Emitter<'_, '_> {
     fn cause(&self, value: Value) -> Cause {
         let function = self.facts.function;
         let (mut at, mut loc) = (value, Loc::default());
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_CAUSE_DISTANCE {
             let Some(inst) = function.defining_inst(at) else {
                 return Cause { what: "argument".to_owned(), loc };
             };

@@ -13,12 +13,8 @@ use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
+use crate::limits::cpu::{MAX_SCATTER_COMPONENTS, MAX_SCATTER_STORES};
 use anymetal_analysis::divergence::Affine;
-
-/// With more stores than these, a processor's own scatter is as fast.
-const MAX_PIECES: usize = 8;
-/// Lanes with more components are not taken apart.
-const MAX_COMPONENTS: usize = 8;
 
 impl Emitter<'_, '_> {
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
@@ -113,9 +109,10 @@ impl Emitter<'_, '_> {
             return false;
         };
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
-        let max = if scatters { MAX_PIECES } else { LANES };
+        let max = if scatters { MAX_SCATTER_STORES } else { LANES };
         let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= max);
-        let may_split = self.has(Feature::StorePieces) && !shape.is_assumed() && item.count <= MAX_COMPONENTS;
+        let may_split =
+            self.has(Feature::StorePieces) && !shape.is_assumed() && item.count <= MAX_SCATTER_COMPONENTS;
         let Some(pieces) = pieces.filter(|_| may_split) else {
             // A scatter or a loop over the lanes is faster, or right without the assumption.
             return false;

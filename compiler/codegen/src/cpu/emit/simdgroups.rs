@@ -4,10 +4,8 @@
 //! arrays are those of the SIMD-group whose turn it is.
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Bound, LANES, Opd, vector_const};
-
-/// The most SIMD-groups of a threadgroup.
-pub(super) const MAX_SIMDGROUPS: u64 = 1024 / LANES as u64;
+use crate::cpu::llvm_text::{BlockName, Bound, Opd, vector_const};
+use crate::limits::cpu::MAX_SIMDGROUPS;
 
 /// Open code for SIMD-groups.
 #[derive(Debug)]

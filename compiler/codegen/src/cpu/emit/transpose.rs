@@ -17,7 +17,7 @@ const QUARTER: usize = 16;
 /// Words of a register, at most: wider ones have other ways.
 const REGISTER: usize = 8;
 /// Quarters of a row that is put together at once: a whole register, at most.
-const MAX_COMPONENTS: usize = 4;
+const ROW_QUARTERS: usize = 4;
 
 /// Elements `low` and `low + 1` of each quarter of two vectors of `n`, in turns.
 fn singles(low: usize, n: usize) -> [usize; 4] {
@@ -102,7 +102,7 @@ impl Emitter<'_, '_> {
         assert!(places.len().is_multiple_of(4), "places are transposed in groups of four");
         let metadata = self.metadata(place);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4];
-        let step = (4 * MAX_COMPONENTS).min(places.len());
+        let step = (4 * ROW_QUARTERS).min(places.len());
         assert!(places.len().is_multiple_of(step), "{} places are not a multiple of {step}", places.len());
         for places in places.chunks(step) {
             self.split_loads();

@@ -11,9 +11,7 @@ use anymetal_opt::Feature;
 use super::control::Context;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::BlockName;
-
-/// Loops larger than this (in instructions) are not copied.
-const MAX_LOOP_COPY: usize = 300;
+use crate::limits::cpu::MAX_LOOP_COPY;
 
 impl Emitter<'_, '_> {
     /// Writes the copy, which continues at `masked` with the lanes that are left, or at `exit`; `false` if

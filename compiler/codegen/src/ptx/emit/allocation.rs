@@ -13,7 +13,7 @@ use super::Emitter;
 use crate::elementwise::Width;
 use crate::llvm_text::Opd;
 use crate::roots::Root;
-use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, saturated_forward};
+use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, saturated_forward};
 use anymetal_analysis::ranges::offset_bound;
 
 /// An allocation.
@@ -404,7 +404,7 @@ impl Emitter<'_> {
                 let code = self.code_of_root(root);
                 let sum = self.t.add("i64", &code, &offset);
                 match (&code, &offset) {
-                    (Opd::Int(_), Opd::Int(offset)) if (0..=MAX_OFFSET).contains(offset) => sum,
+                    (Opd::Int(_), Opd::Int(offset)) if (0..=LARGEST_OFFSET).contains(offset) => sum,
                     // The first byte's code is not saturated.
                     _ => saturated_forward(&mut self.t, Width::One, &code, &sum),
                 }

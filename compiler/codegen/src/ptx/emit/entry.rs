@@ -4,6 +4,7 @@ mod threadgroup_memory;
 
 use std::fmt::Write as _;
 
+use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
 use anymetal_abi::nvidia::{Parameter, Signature, parameters};
 use anymetal_analysis::definitely_stored;
 use anymetal_ir::{ArgKind, Local, Space};
@@ -18,9 +19,6 @@ use crate::roots::Root;
 
 /// The number of the first metadata node of a loop; each loop has its own.
 pub(super) const FIRST_LOOP_NODE: usize = 5;
-
-/// Threads of a threadgroup of any size.
-const ANY_SIZE_THREADS: u32 = 1024;
 
 impl Emitter<'_> {
     /// Writes the whole module.
@@ -185,7 +183,12 @@ impl Emitter<'_> {
     /// Limits of the launch, for LLVM 22 as an attribute and for older ones as an annotation; metadata.
     fn annotations(&self) -> String {
         let options = self.input.options;
-        let threads = self.input.kernel.max_threads.unwrap_or(ANY_SIZE_THREADS).clamp(1, ANY_SIZE_THREADS);
+        let threads = self
+            .input
+            .kernel
+            .max_threads
+            .unwrap_or(MAX_THREADS_PER_THREADGROUP)
+            .clamp(1, MAX_THREADS_PER_THREADGROUP);
         let [x, y, z] = options.group_size.unwrap_or([threads, 1, 1]);
         assert!(x > 0 && y > 0 && z > 0, "threadgroups have threads");
         let symbol = &options.symbol;

@@ -14,6 +14,7 @@ use super::Emitter;
 use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::elementwise::{Width, arith};
+use crate::limits::ptx::MAX_MATRIX_STRIDE;
 use crate::llvm_text::{BlockName, Opd};
 
 /// What of a factor a lane needs.
@@ -48,9 +49,6 @@ impl Gathers {
         self.known.insert((matrix, what), elements);
     }
 }
-
-/// The largest constant stride, in elements, that bounds are computed with.
-const MAX_STRIDE: u64 = 1 << 20;
 
 impl Emitter<'_> {
     pub(super) fn matrix(&mut self, inst: Inst, op: MatrixOp, args: &[Value]) {
@@ -111,7 +109,7 @@ impl Emitter<'_> {
     /// The address of one of the lane's elements. With a constant stride it is known how far it can be.
     fn element_address(&mut self, matrix: &Address, offset: &Opd, stride: Value, size: u32) -> Address {
         let address = self.further(matrix, offset);
-        let stride = self.input.function.as_const(stride).filter(|&stride| stride <= MAX_STRIDE);
+        let stride = self.input.function.as_const(stride).filter(|&stride| stride <= MAX_MATRIX_STRIDE);
         let added = match stride {
             Some(stride) => Added::AtMost { bytes: 7 * (stride + 1) * u64::from(size), align: size },
             None => Added::Anything,

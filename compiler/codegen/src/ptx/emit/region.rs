@@ -8,7 +8,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::limits::ptx::MAX_BOUNDED_SCALE;
 use anymetal_analysis::CounterRange;
+use anymetal_analysis::limits::MAX_DEFINITIONS;
 use anymetal_ir::{BinOp, CastOp, CmpOp, Op, Query, Scalar, SimdOp, Type, Value, ValueDef};
 
 use super::super::by_value::place_in_argument;
@@ -16,12 +18,8 @@ use super::Emitter;
 use crate::llvm_text::Opd;
 use anymetal_analysis::ranges::upper_bound;
 
-/// Definitions that are looked at for one kernel.
-const STEPS: u32 = 1000;
 /// Every bound is less.
 const FAR: i64 = 1 << 61;
-/// No scale is larger.
-const MAX_SCALE: u32 = 1 << 16;
 
 /// A value is between `lo` and `hi` if `when` holds: `i64`, `i64`, `i1`.
 #[derive(Clone, Debug)]
@@ -49,12 +47,12 @@ pub(super) struct Regions {
 
 impl Regions {
     pub(super) fn new() -> Self {
-        Self { known: BTreeMap::new(), steps: STEPS }
+        Self { known: BTreeMap::new(), steps: MAX_DEFINITIONS }
     }
 
     /// Definitions that were looked at.
     pub(super) fn steps_taken(&self) -> u32 {
-        STEPS - self.steps
+        MAX_DEFINITIONS - self.steps
     }
 }
 
@@ -110,7 +108,7 @@ impl Emitter<'_> {
                         // A choice, or an address from memory: any argument.
                         return None;
                     };
-                    if scale > MAX_SCALE || offset.unsigned_abs() > u64::from(u32::MAX) {
+                    if scale > MAX_BOUNDED_SCALE || offset.unsigned_abs() > u64::from(u32::MAX) {
                         return None;
                     }
                     sum = self.plus(&sum, &Bounds::constant(offset, offset));

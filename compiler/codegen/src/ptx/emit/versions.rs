@@ -17,6 +17,7 @@ use super::Emitter;
 use super::memory::is_one_access;
 use super::region::Regions;
 use crate::cpu::CodegenError;
+use crate::limits::ptx::{MAX_BOUND_DEFINITIONS, MAX_VERSIONED_SIZE};
 use crate::llvm_text::Opd;
 use crate::roots::Root;
 
@@ -24,10 +25,6 @@ use crate::roots::Root;
 const BINDINGS: u32 = 16;
 /// And the zero bits of integers.
 const WORD_BITS: u32 = 2;
-/// Instructions of a body that is written twice at the most.
-const MAX_TWICE: usize = 1000;
-/// Definitions behind the bounds of an access outside of loops, on average, that cost less than its check.
-const MAX_STEPS: u32 = 2;
 
 /// What the version being written need not check.
 #[derive(Debug, Default)]
@@ -59,7 +56,7 @@ impl<'a> Emitter<'a> {
     /// The kernel's body, in one or two versions; control goes on after it or at the exit.
     pub(super) fn body(&mut self) -> Result<(), CodegenError> {
         let body = self.input.function.body;
-        if self.input.order.len() > MAX_TWICE {
+        if self.input.order.len() > MAX_VERSIONED_SIZE {
             return self.block(body);
         }
         let mut holds = Opd::bool(true);
@@ -174,7 +171,7 @@ impl<'a> Emitter<'a> {
         *holds = self.t.and(holds, &condition);
         let before = regions.steps_taken();
         let (more, condition) = self.in_bounds_of(&mut regions, &straight);
-        if regions.steps_taken() - before <= MAX_STEPS * more.len() as u32 {
+        if regions.steps_taken() - before <= MAX_BOUND_DEFINITIONS * more.len() as u32 {
             *holds = self.t.and(holds, &condition);
             found.extend(more);
         }

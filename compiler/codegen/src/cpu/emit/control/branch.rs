@@ -2,10 +2,11 @@
 
 use anymetal_ir::{Block, CmpOp, Inst, Op, Value};
 
+use super::Context;
 use super::jump::jump_of;
-use super::{Context, MAX_COPY};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+use crate::limits::cpu::MAX_COPY;
 use anymetal_analysis::divergence::Affine;
 
 impl Emitter<'_, '_> {

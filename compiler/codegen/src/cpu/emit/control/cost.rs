@@ -3,9 +3,7 @@
 use anymetal_ir::{BinOp, Block, Inst, MathFn, Op};
 
 use crate::cpu::emit::Emitter;
-
-/// Arms cheaper than this run under their mask without a branch.
-const MAX_INLINE_COST: u32 = 14;
+use crate::limits::cpu::MAX_UNBRANCHED_COST;
 
 impl Emitter<'_, '_> {
     /// Whether a block may run under any mask without a branch around it: it has no effects but stores to
@@ -37,7 +35,7 @@ impl Emitter<'_, '_> {
                 _ => return false,
             } * self.weight(inst);
         }
-        cost <= MAX_INLINE_COST
+        cost <= MAX_UNBRANCHED_COST
     }
 
     /// How many vector instructions an instruction becomes, roughly.

@@ -15,9 +15,7 @@ use anymetal_ir::{Block, Inst, Label, Op};
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
-
-/// Code larger than this (in instructions) is not copied for the case that all lanes are on.
-pub(super) const MAX_COPY: usize = 600;
+use crate::limits::cpu::MAX_COPY;
 
 /// A place where lanes may wait, or a jump target, around the current position.
 #[derive(Clone, Debug)]

@@ -5,9 +5,7 @@
 use anymetal_ir::{BinOp, Function, Inst, Op, Value, ValueDef};
 
 use super::{Fetch, Planner};
-
-/// How far a computation is repeated rather than kept.
-const MAX_REMAT_DEPTH: u32 = 10;
+use crate::limits::cpu::MAX_REMAT_DEPTH;
 
 impl Planner<'_> {
     /// Decides what each region fetches before it begins.

@@ -13,9 +13,7 @@ use anymetal_ir::{Block, Inst, Op, Space, Type, Value};
 use super::{Planner, contains_return, for_each_inst};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::storage::Root;
-
-/// Instructions in constructs larger than this stay in their region.
-const MAX_CONSTRUCT: usize = 40;
+use crate::limits::cpu::MAX_UNIFORM_CONSTRUCT;
 
 /// The memory that pending instructions write.
 #[derive(Clone, Copy, Default)]
@@ -102,7 +100,7 @@ impl Planner<'_> {
             }
             let size = &mut 0;
             for_each_inst(function, inst, &mut |_| *size += 1);
-            if *size > MAX_CONSTRUCT || !self.mark_if_group(inst, written) {
+            if *size > MAX_UNIFORM_CONSTRUCT || !self.mark_if_group(inst, written) {
                 for_each_inst(function, inst, &mut |inner| self.note_writes(inner, &mut written));
             }
         }

@@ -13,11 +13,12 @@ use super::chains::{Chain, Row, Unit};
 use super::microkernel::{ENTRY, Variant, blocks_at_once};
 use super::operands::Prepared;
 use super::uses::ResultUses;
-use super::{MAX_DEFERRED, Rows, SIDE};
+use super::{Rows, SIDE};
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::limits::cpu::MAX_DEFERRED_PRODUCTS;
 
 /// To what a product is added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +53,7 @@ impl Emitter<'_, '_> {
         }
         let sum = self.sum_of(args[2]);
         self.matrices.deferred.push(Product { left: args[0], right: args[1], sum, result, kept: 0 });
-        if self.matrices.deferred.len() >= MAX_DEFERRED {
+        if self.matrices.deferred.len() >= MAX_DEFERRED_PRODUCTS {
             self.write_products();
         }
     }

@@ -5,6 +5,7 @@
 //! uniform value.
 
 use anymetal_abi::AccessKind;
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
 
 use super::uses::ElementStores;
@@ -13,9 +14,6 @@ use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type};
-
-/// How far a pointer is followed.
-const DEPTH: u32 = 16;
 
 /// What differs between the lanes of a pointer, times `scale`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,12 +92,13 @@ impl Emitter<'_, '_> {
         let (is_so, start, step) = match element_stores.step {
             Some((step, _)) => (Opd::bool(true), offset.at(&mut self.t, "i64", 0), Opd::Int(step)),
             None => {
-                let spread = self.spread(pointer, DEPTH)?;
-                if self.spread(second, DEPTH)? != spread || size % spread.scale != 0 {
+                let spread = self.spread(pointer, MAX_DEPTH)?;
+                if self.spread(second, MAX_DEPTH)? != spread || size % spread.scale != 0 {
                     return None;
                 }
                 let seen = self.rows_in(spread, size / spread.scale);
-                let (start, next) = (self.first_offset(pointer, DEPTH), self.first_offset(second, DEPTH));
+                let (start, next) =
+                    (self.first_offset(pointer, MAX_DEPTH), self.first_offset(second, MAX_DEPTH));
                 let beside = self.t.add("i64", &start, &Opd::Int(size));
                 let is_next = self.t.icmp("eq", "i64", &beside, &next);
                 let step = self.t.mul("i64", &seen.step, &Opd::Int(spread.scale));

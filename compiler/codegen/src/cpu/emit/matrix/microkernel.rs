@@ -6,11 +6,12 @@
 
 use anymetal_ir::Scalar;
 
-use super::{MAX_DEFERRED, SIDE};
+use super::SIDE;
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::Width;
 use crate::cpu::llvm_text::{Bound, Opd, Text};
 use crate::cpu::options::CpuFeatures;
+use crate::limits::cpu::MAX_DEFERRED_PRODUCTS;
 
 /// Bytes of a table's entry: the first row and the bytes from row to row, the fourth row and three times
 /// as many bytes.
@@ -133,7 +134,7 @@ impl Body<'_> {
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
-        self.t.loop_header(head, Bound::Lanes(MAX_DEFERRED as u64));
+        self.t.loop_header(head, Bound::Lanes(MAX_DEFERRED_PRODUCTS as u64));
         let current = self.t.load("i64", &counter, 8);
         let bytes = self.t.mul("i64", &current, &Opd::Int(ENTRY));
         let left = self.entry(left, &bytes);

@@ -38,9 +38,6 @@ pub(super) use uses::Uses;
 /// The side of a matrix.
 const SIDE: usize = 8;
 
-/// Deferred products for each other at most: memory for their operands is taken from the stack.
-const MAX_DEFERRED: usize = 128;
-
 /// Eight rows of eight in memory: the first, and the bytes from row to row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Rows {

@@ -16,11 +16,10 @@ use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::llvm_text::Opd;
+use crate::limits::cpu::MAX_PANEL_EXTENT;
 
 /// Bytes of a row of a fragment.
 const FRAGMENT_ROW: i64 = 4 * SIDE as i64;
-/// Operands that lie further apart are copied.
-const MAX_EXTENT: i64 = 1 << 14;
 /// Memory for products that are written together: what for, and its bytes.
 pub(super) type PanelScratch = (ScratchUse, i64);
 
@@ -209,7 +208,7 @@ impl Emitter<'_, '_> {
         }
         let low = places.iter().map(|&(_, at)| at).min()?;
         let bytes = places.iter().map(|&(_, at)| at - low + 7 * step + FRAGMENT_ROW).max()?;
-        if bytes > MAX_EXTENT || !are_apart(&places, step) {
+        if bytes > MAX_PANEL_EXTENT || !are_apart(&places, step) {
             return None;
         }
         let start = self.check_layout(&first, &places, step, (side, bytes), low);
@@ -225,7 +224,7 @@ impl Emitter<'_, '_> {
         scratch: PanelScratch,
         low: i64,
     ) -> Opd {
-        assert!(step > 0 && scratch.1 <= MAX_EXTENT, "operands in place are near each other");
+        assert!(step > 0 && scratch.1 <= MAX_PANEL_EXTENT, "operands in place are near each other");
         let start = &first.rows.start;
         let mut ok = Opd::bool(true);
         for &(value, at) in places {

@@ -6,12 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{BinOp, CastOp, Op, Scalar, Value};
 
 use crate::cpu::emit::Emitter;
-
-/// Maximum depth of followed definitions.
-const DEPTH: u32 = 24;
 
 /// `constant + Σ factor × term`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,8 +44,8 @@ impl AffineAddress {
 impl Emitter<'_, '_> {
     /// The bytes from one address to another, as a guess.
     pub(super) fn distance(&self, from: Value, to: Value) -> Option<i64> {
-        let mut apart = self.linear(to, DEPTH);
-        apart.add(&self.linear(from, DEPTH), -1);
+        let mut apart = self.linear(to, MAX_DEPTH);
+        apart.add(&self.linear(from, MAX_DEPTH), -1);
         apart.as_constant()
     }
 

@@ -9,10 +9,8 @@ use super::Emitter;
 use super::memory::{Spot, zero};
 use crate::cpu::llvm_text::Opd;
 use crate::elementwise::Width;
+use crate::limits::cpu::MAX_PIECES;
 use crate::polls::LoopPolls;
-
-/// Copies of more pieces than this are loops.
-const MAX_PIECES: i64 = 64;
 
 impl Emitter<'_, '_> {
     pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, align: u32) {

@@ -6,14 +6,13 @@
 
 use anymetal_ir::{ArgKind, Space, ThreadgroupId};
 
+use crate::limits::ptx::MAX_THREADGROUP_BYTES;
 use crate::llvm_text::{Bound, Opd};
 use crate::ptx::emit::Emitter;
 use crate::roots::Root;
 
 /// The widest store of a thread, and the alignment of each variable and argument.
 const WIDEST: u64 = 16;
-/// More than any GPU has for a threadgroup, in bytes.
-const MAX_ARGUMENT: u64 = 1 << 18;
 
 impl Emitter<'_> {
     /// The threads that exist clear the memory together. To be called once threads beyond the grid's edge
@@ -47,7 +46,7 @@ impl Emitter<'_> {
             let padded = self.t.add("i64", &place.len, &Opd::Int(WIDEST as i64 - 1));
             let units = self.t.value(format_args!("lshr i64 {padded}, {}", WIDEST.ilog2()));
             let units = self.t.value(format_args!("trunc i64 {units} to i32"));
-            self.clear_together(&place.base, &units, WIDEST, MAX_ARGUMENT / WIDEST);
+            self.clear_together(&place.base, &units, WIDEST, MAX_THREADGROUP_BYTES / WIDEST);
             if self.input.options.stoppable {
                 let on = self.t.block();
                 self.poll(on);

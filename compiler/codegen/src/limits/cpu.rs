@@ -1,0 +1,104 @@
+//! Limits of code generation for CPUs.
+
+use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
+
+use crate::llvm_text::LANES;
+
+/// Maximum number of SIMD-groups of a threadgroup.
+pub(crate) const MAX_SIMDGROUPS: u64 = MAX_THREADS_PER_THREADGROUP as u64 / LANES as u64;
+
+// Code size.
+
+/// Maximum size, in instructions, of code that is copied for the case that all lanes are active.
+pub(crate) const MAX_COPY: usize = 600;
+
+/// Maximum size, in instructions, of a loop that is copied for iterations in which all lanes are active. Lower
+/// than [`MAX_COPY`], because a loop also contains copies of nested code.
+pub(crate) const MAX_LOOP_COPY: usize = 300;
+
+/// Maximum size, in instructions, of a region that is copied for the case that no lane has returned. Lower
+/// than [`MAX_COPY`], because a region also contains copies of nested code.
+pub(crate) const MAX_REGION_COPY: usize = 400;
+
+/// Maximum size, in instructions, of a function that gets a version per kind of threadgroup. Above it, the
+/// compile time of LLVM dominates.
+pub(crate) const MAX_VERSIONED_SIZE: usize = 100_000;
+
+/// Maximum size, in bytes of text, that inlining adds to a module: 300 gathers or 1000 exponential functions,
+/// more than kernels contain whose run time depends on a call.
+pub(crate) const MAX_INLINED_BYTES: usize = 2 << 20;
+
+/// Maximum number of pieces of a copy or clear that is written without a loop.
+pub(crate) const MAX_PIECES: i64 = 64;
+
+/// Maximum number of pieces of a copy without a loop where lanes have different addresses in shared memory.
+/// Each piece is a gather or scatter with checks, tens of kilobytes of text.
+pub(crate) const MAX_VARYING_PIECES: i64 = 8;
+
+/// Maximum number of pieces of a copy without a loop on the path that is taken when a lane is out of bounds.
+pub(crate) const MAX_FALLBACK_PIECES: i64 = 1;
+
+/// Maximum size, in instructions, of a construct that is moved out of its region to run once per threadgroup.
+pub(crate) const MAX_UNIFORM_CONSTRUCT: usize = 40;
+
+// Costs.
+
+/// Maximum cost of an arm, in instructions, that runs under its mask without a branch.
+pub(crate) const MAX_UNBRANCHED_COST: u32 = 14;
+
+/// Maximum depth, in definitions, of a computation that is repeated rather than stored across a barrier.
+pub(crate) const MAX_REMAT_DEPTH: u32 = 10;
+
+/// Maximum number of nested loops that weigh an access in the choice of the lanes' order. Each multiplies
+/// the weight by 8.
+pub(crate) const MAX_WEIGHTED_LOOPS: u32 = 3;
+
+/// Maximum number of operations between a varying value and the cause that a remark names. Longer chains are
+/// reported as a long computation.
+pub(crate) const MAX_CAUSE_DISTANCE: usize = 64;
+
+// Accesses of memory.
+/// Maximum distance, in bytes, between the first and the last lane of an access that is loaded or prefetched
+/// as one range.
+pub(crate) const MAX_SPAN: i64 = 1024;
+
+/// Maximum size, in bytes of one thread, of a chunk of a bundle: one vector register or cache line.
+pub(crate) const MAX_CHUNK_BYTES: i64 = 64;
+
+/// Maximum number of elements of a chunk that is loaded as runs: those of a vector of the language. Larger
+/// chunks are transposed.
+pub(crate) const MAX_RUN_ELEMENTS: usize = 4;
+
+/// Maximum number of vectors that are loaded lane by lane before a group of loads ends.
+pub(crate) const MAX_GATHERED_TOGETHER: u32 = 4;
+
+/// Maximum number of stores that replace a scatter. With more, the processor's scatter is as fast.
+pub(crate) const MAX_SCATTER_STORES: usize = 8;
+
+/// Maximum number of components of a lane whose scatter is split.
+pub(crate) const MAX_SCATTER_COMPONENTS: usize = 8;
+
+/// Maximum number of clamps that are ignored in one index of a stencil.
+pub(crate) const MAX_CLAMPS: u32 = 4;
+
+// Polynomials over launch-time values.
+
+/// Maximum number of monomials of a polynomial.
+pub(crate) const MAX_MONOMIALS: usize = 12;
+
+/// Maximum coefficient of a monomial. Keeps values within 128 bits.
+pub(crate) const MAX_COEFFICIENT: i64 = 1 << 20;
+
+// Matrices.
+
+/// Maximum size, in bytes, of the range of operands that a panel product uses in place. Operands further
+/// apart are copied.
+pub(crate) const MAX_PANEL_EXTENT: i64 = 1 << 14;
+
+/// Maximum number of products that are deferred together. Memory for their operands is on the stack.
+pub(crate) const MAX_DEFERRED_PRODUCTS: usize = 128;
+
+// Memory.
+
+/// Maximum size, in bytes, of a private array on the stack. Larger arrays are in the worker's scratch memory.
+pub(crate) const MAX_STACK_ARRAY_BYTES: u64 = 32 * 1024;
