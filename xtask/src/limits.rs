@@ -14,17 +14,6 @@ const CRATES: &[&str] = &["ir", "analysis", "opt", "codegen"];
 /// Constants outside of `limits` modules that are named like limits: the end of a path, the name, the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("cpu/math/trigonometric.rs", "LIMIT", "the end of an approximation's range, a fact of its error"),
-    ("shape/range.rs", "MAX_INDEX", "a fact of SIMD-groups, derived from their size"),
-    ("shape/range.rs", "MAX_GRID", "a fact of positions in a grid"),
-    ("shape/range.rs", "STEPS", "the budget of one analysis, which has one caller"),
-    ("shape/mod.rs", "MAX_SEGMENTS", "the precision of one analysis"),
-    ("emit/region.rs", "STEPS", "the budget of one analysis, which has one caller"),
-    ("emit/region.rs", "MAX_SCALE", "the precision of one analysis"),
-    ("storage/threadgroup.rs", "MAX_THREADGROUP_BYTES", "what the target accepts"),
-    ("cpu/mod.rs", "MAX_PRIVATE_BYTES", "what the target accepts"),
-    ("cpu/bundles.rs", "MAX_TERMS", "the precision of one analysis"),
-    ("cpu/bundles.rs", "MAX_REACH", "the precision of one analysis"),
-    ("cpu/target.rs", "MAX_STEP", "the precision of one analysis"),
 ];
 
 const HEAD: &str = "\

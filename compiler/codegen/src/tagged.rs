@@ -5,8 +5,8 @@
 //! [`anymetal_abi::resident`]'s.
 //!
 //! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and
-//! no sum carries from the offset into the number: it saturates at [`LARGEST_OFFSET`], where no allocation has
-//! bytes, and later sums leave it there.
+//! no sum carries from the offset into the number: it saturates at [`LARGEST_OFFSET`], where no allocation
+//! has bytes, and later sums leave it there.
 
 use anymetal_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
 use anymetal_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};

@@ -9,15 +9,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::limits::cpu::MAX_SPAN;
 use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
-/// The maximum number of terms of an address.
-const MAX_TERMS: usize = 12;
-/// The farthest that loads of a bundle are apart.
-const MAX_REACH: i64 = 1024;
 
 /// A load of a bundle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +60,7 @@ impl Bundles {
             let own = loads(function, run).filter(|&(.., pointer)| memory.has(function, pointer));
             for (at, inst, pointer) in own {
                 let address = Linear::of(function, pointer, &Opaque(function));
-                let Some(address) = address.filter(|address| address.terms.len() <= MAX_TERMS) else {
+                let Some(address) = address else {
                     continue;
                 };
                 let member = Member { inst, at, offset: address.constant };
@@ -136,7 +133,7 @@ pub(super) fn near_each_other(mut members: Vec<Member>) -> Vec<Vec<Member>> {
     let mut parts = Vec::new();
     let mut rest = members.as_slice();
     while let Some(low) = rest.first().map(|member| member.offset) {
-        let near = |member: &&Member| member.offset.wrapping_sub(low) < MAX_REACH;
+        let near = |member: &&Member| member.offset.wrapping_sub(low) < MAX_SPAN;
         let (part, others) = rest.split_at(rest.iter().take_while(near).count());
         parts.push(part.to_vec());
         rest = others;

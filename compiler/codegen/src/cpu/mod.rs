@@ -51,6 +51,7 @@ pub(crate) mod walk;
 
 use std::borrow::Cow;
 
+use crate::limits::cpu::MAX_PRIVATE_BYTES;
 use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Function, Inst, Kernel, Module, Op, Space, Type, Value};
 use anymetal_opt::{Feature, PassManager, pipeline};
@@ -70,8 +71,6 @@ use regions::GroupLevel;
 use storage::threadgroup::ThreadgroupVariables;
 use storage::{Root, Storage};
 
-/// The maximum size in bytes that one thread's variables may take.
-const MAX_PRIVATE_BYTES: u64 = 1 << 18;
 
 /// A kernel's function as the code generator takes it: after the target's passes.
 #[derive(Debug, Clone)]

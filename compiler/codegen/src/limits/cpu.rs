@@ -12,8 +12,8 @@ pub(crate) const MAX_SIMDGROUPS: u64 = MAX_THREADS_PER_THREADGROUP as u64 / LANE
 /// Maximum size, in instructions, of code that is copied for the case that all lanes are active.
 pub(crate) const MAX_COPY: usize = 600;
 
-/// Maximum size, in instructions, of a loop that is copied for iterations in which all lanes are active. Lower
-/// than [`MAX_COPY`], because a loop also contains copies of nested code.
+/// Maximum size, in instructions, of a loop that is copied for iterations in which all lanes are active.
+/// Lower than [`MAX_COPY`], because a loop also contains copies of nested code.
 pub(crate) const MAX_LOOP_COPY: usize = 300;
 
 /// Maximum size, in instructions, of a region that is copied for the case that no lane has returned. Lower
@@ -102,3 +102,9 @@ pub(crate) const MAX_DEFERRED_PRODUCTS: usize = 128;
 
 /// Maximum size, in bytes, of a private array on the stack. Larger arrays are in the worker's scratch memory.
 pub(crate) const MAX_STACK_ARRAY_BYTES: u64 = 32 * 1024;
+
+/// Maximum size, in bytes, of static threadgroup variables.
+pub(crate) const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
+
+/// Maximum size, in bytes, of one thread's variables.
+pub(crate) const MAX_PRIVATE_BYTES: u64 = 1 << 18;

@@ -4,13 +4,11 @@
 //! Out of bounds each load of the original loop is zero, and those of the promoted one are the values stored
 //! before. Where only a dropped store could show the difference, there is none.
 
+use crate::limits::MAX_STORED_VALUE_WALKS;
 use super::Location;
 use anymetal_analysis::{IncomingValues, walk_insts};
 use anymetal_ir::{Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
-
-/// Maximum number of walks through a loop until the sources of all values are known.
-const MAX_WALKS: usize = 8;
 
 /// The locations that a value was loaded from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +61,7 @@ struct Flow<'a> {
 
 impl Flow<'_> {
     fn reaches_fixed_point(&mut self) -> bool {
-        for _ in 0..MAX_WALKS {
+        for _ in 0..MAX_STORED_VALUE_WALKS {
             self.changed = false;
             self.definitions(self.function.inst(self.looping).op.params());
             for block in self.function.inst(self.looping).op.blocks() {

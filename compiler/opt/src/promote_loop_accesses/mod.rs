@@ -15,24 +15,19 @@
 //! those of the loop's other accesses, as with [`super::licm`](fn@super::licm::licm).
 //!
 //! The location becomes a private variable, which [`super::mem2reg`] promotes. The pass is linear in the size
-//! of the function times the nesting of loops, and at most quadratic in [`MAX_POINTERS`].
+//! of the function times the nesting of loops, and at most quadratic in [`MAX_PROMOTED_POINTERS`].
 
 mod aliasing;
 mod flow;
 
 use super::copy::Cloner;
+use crate::limits::{MAX_PROMOTED_ADDRESS, MAX_PROMOTED_POINTERS};
 use super::early_cse::is_reusable;
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use aliasing::{Access, SharedAccesses};
 use anymetal_analysis::{ExitTest, IncomingValues, exit_test, jumps_out, textual_ranges, walk_insts};
 use anymetal_ir::{Block, FpMode, Function, Inst, Loc, Op, Space, Type, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Maximum number of distinct pointers of a loop: each location is compared with each pointer.
-const MAX_POINTERS: usize = 64;
-
-/// Maximum number of instructions that compute an address and are copied to before the loop.
-const MAX_ADDRESS: usize = 32;
 
 /// Promotes the locations of one function's loops; returns whether there were any.
 pub fn promote_loop_accesses(function: &mut Function) -> bool {
@@ -104,7 +99,7 @@ impl<'a> Planner<'a> {
 
     fn plan(&self, inst: Inst) -> Option<Plan> {
         let accesses = SharedAccesses::of(self.function, inst)?;
-        if accesses.pointers() > MAX_POINTERS || jumps_out(self.function, &[inst]) {
+        if accesses.pointers() > MAX_PROMOTED_POINTERS || jumps_out(self.function, &[inst]) {
             // Too large, or left by a jump that does not reach the instruction after the loop.
             return None;
         }
@@ -179,7 +174,7 @@ impl<'a> Planner<'a> {
                 continue;
             }
             let op = &self.function.inst(def).op;
-            if !op.is_pure() || insts.len() == MAX_ADDRESS {
+            if !op.is_pure() || insts.len() == MAX_PROMOTED_ADDRESS {
                 // A loaded value may differ from one iteration to the next.
                 return None;
             }

@@ -3,12 +3,11 @@
 //! Owns [`ThreadgroupVariables`]. Invariant: the code that is generated and the description of a kernel take
 //! the layout from here.
 
+use crate::limits::cpu::MAX_THREADGROUP_BYTES;
 use anymetal_ir::Module;
 
 use crate::cpu::options::CodegenError;
 
-/// The maximum number of bytes of threadgroup memory that static variables may take.
-const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
 
 /// The layout of a module's static threadgroup variables.
 #[derive(Debug)]
