@@ -12,9 +12,8 @@ use crate::source_tree::SourceFile;
 const CRATES: &[&str] = &["ir", "analysis", "opt", "codegen"];
 
 /// Constants outside of `limits` modules that are named like limits: the end of a path, the name, the reason.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("cpu/math/trigonometric.rs", "LIMIT", "the end of an approximation's range, a fact of its error"),
-];
+const EXCEPTIONS: &[(&str, &str, &str)] =
+    &[("cpu/math/trigonometric.rs", "LIMIT", "the end of an approximation's range, a fact of its error")];
 
 const HEAD: &str = "\
 # Limits

@@ -15,7 +15,6 @@ use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
-
 /// A load of a bundle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Member {

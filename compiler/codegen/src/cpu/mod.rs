@@ -71,7 +71,6 @@ use regions::GroupLevel;
 use storage::threadgroup::ThreadgroupVariables;
 use storage::{Root, Storage};
 
-
 /// A kernel's function as the code generator takes it: after the target's passes.
 #[derive(Debug, Clone)]
 pub struct Lowered {

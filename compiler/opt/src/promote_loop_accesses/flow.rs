@@ -4,8 +4,8 @@
 //! Out of bounds each load of the original loop is zero, and those of the promoted one are the values stored
 //! before. Where only a dropped store could show the difference, there is none.
 
-use crate::limits::MAX_STORED_VALUE_WALKS;
 use super::Location;
+use crate::limits::MAX_STORED_VALUE_WALKS;
 use anymetal_analysis::{IncomingValues, walk_insts};
 use anymetal_ir::{Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;

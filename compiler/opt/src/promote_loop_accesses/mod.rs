@@ -21,9 +21,9 @@ mod aliasing;
 mod flow;
 
 use super::copy::Cloner;
-use crate::limits::{MAX_PROMOTED_ADDRESS, MAX_PROMOTED_POINTERS};
 use super::early_cse::is_reusable;
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
+use crate::limits::{MAX_PROMOTED_ADDRESS, MAX_PROMOTED_POINTERS};
 use aliasing::{Access, SharedAccesses};
 use anymetal_analysis::{ExitTest, IncomingValues, exit_test, jumps_out, textual_ranges, walk_insts};
 use anymetal_ir::{Block, FpMode, Function, Inst, Loc, Op, Space, Type, Value, ValueDef};

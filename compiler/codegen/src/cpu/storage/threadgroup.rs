@@ -8,7 +8,6 @@ use anymetal_ir::Module;
 
 use crate::cpu::options::CodegenError;
 
-
 /// The layout of a module's static threadgroup variables.
 #[derive(Debug)]
 pub(in crate::cpu) struct ThreadgroupVariables {
