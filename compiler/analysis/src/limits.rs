@@ -24,8 +24,8 @@ pub const MAX_UNROLLED_TRIPS: usize = 32;
 /// Maximum step of a counted loop's counter. Bounds the products of steps and trip counts.
 pub(crate) const MAX_STEP: u64 = 1 << 16;
 
-/// Maximum number of definitions visited for the upper bound of one integer. Definitions that several operands
-/// share are visited once for each.
+/// Maximum number of definitions visited for the upper bound of one integer. Definitions that several
+/// operands share are visited once for each.
 pub(crate) const MAX_BOUND_DEFINITIONS: u32 = 256;
 
 /// Maximum number of segments of lanes with a base for each. More bases cost more than a vector.

@@ -107,8 +107,8 @@ pub(crate) const MAX_TILE_ROWS: u64 = 64;
 /// Maximum distance between the values of neighbouring lanes that are versioned to share a quotient.
 pub(crate) const MAX_LANE_STEP: u32 = 1 << 16;
 
-/// Maximum number of distinct pointers of a loop of which locations are promoted: each location is compared with
-/// each pointer.
+/// Maximum number of distinct pointers of a loop of which locations are promoted: each location is compared
+/// with each pointer.
 pub(crate) const MAX_PROMOTED_POINTERS: usize = 64;
 
 /// Maximum number of instructions that compute the address of a promoted location, which are copied.

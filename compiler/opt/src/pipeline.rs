@@ -110,7 +110,7 @@ pub const SIMPLIFY: &[Step] = &[Step::Fixpoint(
         &IF_CONVERT,
         &EARLY_CSE,
         &LICM,
-        // With one value for each address, and before the loop is unrolled: then its accesses are different ones.
+        // With one value for each address, and before the loop is unrolled into different accesses.
         &PROMOTE_LOOP_ACCESSES,
         &DCE,
         &UNROLL,

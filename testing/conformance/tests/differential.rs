@@ -8,7 +8,7 @@ use std::path::Path;
 #[test]
 fn random_kernels_agree() {
     let machine = Machine::of_process().ok();
-    let count = if Level::of_environment() == Level::Full { 2000 } else { 40 };
+    let count = if Level::of_environment() == Level::Full { 2000 } else { 16 };
     let different: Vec<String> =
         (0..count).filter_map(|seed| check_seed(seed, machine.as_ref())).map(|(_, why)| why).collect();
     assert!(different.is_empty(), "{}", different.join("\n"));

@@ -1,6 +1,6 @@
-//! Promotes memory that a loop accesses at one address to a value, as `promoteLoopAccessesToScalars` of LLVM's
-//! LICM does: it is loaded before the loop and stored after it. `f[4 * i] += …` in a loop is the case that
-//! matters.
+//! Promotes memory that a loop accesses at one address to a value, as `promoteLoopAccessesToScalars` of
+//! LLVM's LICM does: it is loaded before the loop and stored after it. `f[4 * i] += …` in a loop is the
+//! typical case.
 //!
 //! A location is promoted if the loop has only plain loads and stores of one type through the same invariant
 //! pointer, no other access of the loop may alias it, the loop neither synchronises with other threads nor is

@@ -251,10 +251,10 @@ impl Collector<'_> {
         changed
     }
 
-    /// Covers bytes without a slice that a copy to other memory reads. A local stays whole if it is copied to a
-    /// local whose address is kept or given to a call, or if bytes that may be a pointer are copied to other
-    /// private memory: its members become known when functions are inlined, and integers would hide them, or
-    /// lose the pointer.
+    /// Covers bytes without a slice that a copy to other memory reads. A local stays whole if it is copied to
+    /// a local whose address is kept or given to a call, or if bytes that may be a pointer are copied to
+    /// other private memory: its members become known when functions are inlined, and integers would hide
+    /// them, or lose the pointer.
     fn fill_gaps(&mut self) -> bool {
         let mut changed = false;
         for n in 0..self.copies.len() {
