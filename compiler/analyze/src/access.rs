@@ -1,5 +1,6 @@
 //! The accesses of a kernel to memory that threads share.
 
+use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
 use anymetal_analysis::divergence::{
     Affine, Assumption, Divergence, DivergenceContext, Geometry, LANES, PointerForm, Shape,
 };
@@ -63,12 +64,15 @@ pub(crate) fn find(
     let function = module.function(kernel.function);
     let (mut sites, mut divergent) = (Vec::new(), Vec::new());
     let group = group.map(|size| size.max(1));
-    let divergence = Divergence::of(function, Geometry::Full(group), &Addresses);
+    let threads = group.iter().fold(1, |threads: u32, &size| threads.saturating_mul(size));
+    // A launch refuses larger threadgroups, so they have no positions.
+    let is_valid = threads <= MAX_THREADS_PER_THREADGROUP;
+    let geometry = if is_valid { Geometry::Full(group) } else { Geometry::Any };
+    let divergence = Divergence::of(function, geometry, &Addresses);
     // Those of a threadgroup's first SIMD-group.
-    let lanes = group.iter().fold(1, |threads: u32, &size| threads.saturating_mul(size)).min(LANES as u32);
+    let lanes = threads.min(LANES as u32) as usize;
     for place in places.list() {
-        let finder =
-            Finder { module, kernel, function, divergence: &divergence, place, lanes: lanes as usize };
+        let finder = Finder { module, kernel, function, divergence: &divergence, place, lanes };
         finder.add(&mut sites);
         if divergence.construct(place.inst).separates_lanes() {
             divergent.push(place.inst);
@@ -108,10 +112,9 @@ fn offsets_of(shape: &Shape) -> Result<[i64; LANES], Pattern> {
     // Lanes whose bases differ have no pattern.
     let affine = shape.affine().filter(|affine| affine.segments == 1).ok_or(Pattern::Gathered)?;
     let offsets = affine.values().map(|offset| offset.wrapping_sub(affine.at(0)));
-    let is_progression = || offsets.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == offsets[1]);
     match affine.assumption {
         // A factor is known at run time only, and so is the distance.
-        Some(Assumption::UnitFactor) if is_progression() => Err(Pattern::Strided { bytes: None }),
+        Some(Assumption::UnitFactor) if affine.step().is_some() => Err(Pattern::Strided { bytes: None }),
         Some(Assumption::UnitFactor | Assumption::Unclamped) => Err(Pattern::Gathered),
         Some(Assumption::NoWrap) | None => Ok(offsets),
     }

@@ -1,6 +1,7 @@
 //! The size that is chosen without running, and its reasons.
 
-use anymetal_analyze::{FAMILIES, SizeChoice, SizeRequest, choose_size};
+use anymetal_analyze::{FAMILIES, Options, Pattern, SizeChoice, SizeRequest, analyze, choose_size};
+use anymetal_ir::Module;
 use anymetal_msl::pp::MemoryIncludes;
 use anymetal_msl::{CompileOptions, Library};
 
@@ -18,7 +19,7 @@ kernel void tile(device float* y, uint i [[thread_position_in_grid]], uint t [[t
 }
 ";
 
-fn choose(kernel: &str, request: &SizeRequest<'_>) -> SizeChoice {
+fn module(kernel: &str) -> Module {
     let options = CompileOptions::default();
     let (library, diagnostics) =
         Library::parse("size.metal", SOURCE.as_bytes(), &options, &mut MemoryIncludes::default());
@@ -26,7 +27,21 @@ fn choose(kernel: &str, request: &SizeRequest<'_>) -> SizeChoice {
     let mut module = library.module(kernel).unwrap_or_else(|errors| panic!("{}", errors.render_text(false)));
     anymetal_opt::inline(&mut module).expect("it can be inlined");
     anymetal_opt::optimise(&mut module);
-    choose_size(&module, kernel, request).unwrap()
+    module
+}
+
+fn choose(kernel: &str, request: &SizeRequest<'_>) -> SizeChoice {
+    choose_size(&module(kernel), kernel, request).unwrap()
+}
+
+#[test]
+fn threadgroups_that_are_too_large_have_no_positions() {
+    let pattern = |group| {
+        let options = Options { group: Some(group), threadgroup_memory: 0 };
+        analyze(&module("line"), "line", &options).expect("the kernel exists").accesses[0].pattern
+    };
+    assert_eq!(pattern([1024, 1, 1]), Pattern::Contiguous);
+    assert_eq!(pattern([u32::MAX, 2, 1]), Pattern::Gathered);
 }
 
 fn request() -> SizeRequest<'static> {
