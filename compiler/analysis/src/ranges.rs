@@ -161,7 +161,10 @@ fn query_bound(geometry: Geometry, query: Query) -> u64 {
 
 /// The last lane's linear index, whether that lane exists or not.
 fn last_index(geometry: Geometry) -> u64 {
-    let Some(threads) = geometry.threads() else { return LARGEST_INDEX };
+    let Some(threads) = geometry.threads() else {
+        // Threadgroups of any size.
+        return LARGEST_INDEX;
+    };
     assert!(threads > 0, "threadgroups have threads");
     u64::from(threads.next_multiple_of(LANES as u32)) - 1
 }

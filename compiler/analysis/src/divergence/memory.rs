@@ -64,7 +64,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Some bytes of locals become uniform or varying.
+    /// Some bytes of locals become uniform or varying, as the shape is.
     fn assign_bytes(&mut self, access: &PrivateAccess, shape: &Shape) {
         let locals = match access {
             PrivateAccess::Local(local) => local.index()..local.index() + 1,
@@ -76,7 +76,7 @@ impl Solver<'_> {
             let depth = self.local_depth[local].unwrap_or(0);
             let (lane, group) = self.waits(depth, &|_| true, &|_| true);
             let before = &self.divergence.locals[local];
-            let joined = before.join(&all_uniform([shape]).passed_by_jumps(lane, group));
+            let joined = before.join(&shape.passed_by_jumps(lane, group));
             self.changed |= *before != joined;
             self.divergence.locals[local] = joined;
         }

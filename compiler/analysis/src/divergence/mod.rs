@@ -129,7 +129,8 @@ impl Divergence {
         debug_assert!(solver.enclosing.is_empty(), "the analysis leaves every construct that it enters");
         let mut divergence = solver.divergence;
         // A value that is never written is arbitrary; a uniform value is the cheapest.
-        for shape in divergence.values.iter_mut().flatten().chain(&mut divergence.variables) {
+        let memory = divergence.variables.iter_mut().chain(&mut divergence.locals);
+        for shape in divergence.values.iter_mut().flatten().chain(memory) {
             if *shape == Shape::Bottom {
                 *shape = Shape::uniform(true);
             }
@@ -149,7 +150,7 @@ impl Divergence {
 
     /// Whether all lanes that read the local, which the context does not split, read the same.
     pub fn is_uniform_local(&self, local: Local) -> bool {
-        matches!(self.locals[local.index()], Shape::Bottom) || self.locals[local.index()].is_uniform()
+        self.locals[local.index()].is_uniform()
     }
 
     /// The construct's facts.

@@ -82,13 +82,17 @@ impl Affine {
         self.assumption.is_some()
     }
 
-    /// The positive distance of the values of each lane from those of the lane before, if it is the same.
-    pub fn rising_step(&self) -> Option<u32> {
+    /// The distance of each lane's pattern from that of the lane before, if it is the same for all lanes.
+    pub fn step(&self) -> Option<i64> {
         let step = self.at(1).wrapping_sub(self.at(0));
-        let rises =
-            (0..LANES).all(|lane| self.at(lane) == self.at(0).wrapping_add(step.wrapping_mul(lane as i64)));
-        let step = u32::try_from(step).ok().filter(|&step| step > 0);
-        step.filter(|_| rises && self.segments == 1 && !self.is_assumed())
+        let is_same = |lane: usize| self.at(lane).wrapping_sub(self.at(lane - 1)) == step;
+        (1..LANES).all(is_same).then_some(step)
+    }
+
+    /// The positive distance of each lane's value from that of the lane before, if it is the same for all.
+    pub fn rising_step(&self) -> Option<u32> {
+        let step = self.step().filter(|_| self.segments == 1 && !self.is_assumed())?;
+        u32::try_from(step).ok().filter(|&step| step > 0)
     }
 
     /// The value, if all lanes have the same one and it is known now.

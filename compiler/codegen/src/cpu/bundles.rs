@@ -58,8 +58,8 @@ impl Bundles {
             let mut groups: BTreeMap<Vec<(Term, i64)>, Vec<Member>> = BTreeMap::new();
             let own = loads(function, run).filter(|&(.., pointer)| memory.has(function, pointer));
             for (at, inst, pointer) in own {
-                let address = Linear::of(function, pointer, &Opaque(function));
-                let Some(address) = address else {
+                let Some(address) = Linear::of(function, pointer, &Opaque(function)) else {
+                    // Its distance from other loads is not known.
                     continue;
                 };
                 let member = Member { inst, at, offset: address.constant };

@@ -17,8 +17,7 @@ use anymetal_ir::{BinOp, Block, CmpOp, Inst, Op, Query, Scalar, Type, Value};
 use super::llvm_text::LANES;
 use super::polynomial::{Factor, Polynomial, require};
 use crate::cpu::facts::Facts;
-use anymetal_analysis::divergence::Divergence;
-use anymetal_analysis::divergence::Position;
+use anymetal_analysis::divergence::{Divergence, Position};
 
 /// A number for each SIMD-group, and what lanes add to it.
 #[derive(Clone, PartialEq, Eq, Debug)]

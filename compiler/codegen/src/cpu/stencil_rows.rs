@@ -17,8 +17,7 @@ use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueD
 use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
 use crate::limits::cpu::MAX_CLAMPS;
 use crate::patterns::{PointerSum, pointer_sum, widened};
-use anymetal_analysis::divergence::Affine;
-use anymetal_analysis::divergence::Divergence;
+use anymetal_analysis::divergence::{Affine, Divergence};
 
 /// Fewer loads are tested one by one.
 pub(super) const MIN_LOADS: usize = 3;

@@ -30,8 +30,7 @@ use crate::cpu::storage::threadgroup::ThreadgroupVariables;
 use crate::cpu::whole_geometry;
 use crate::limits::cpu::MAX_VERSIONED_SIZE;
 use crate::polls::{self, Work};
-use anymetal_analysis::divergence::Divergence;
-use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::divergence::{Divergence, Geometry};
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.
 const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}

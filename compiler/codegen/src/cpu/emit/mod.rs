@@ -97,8 +97,7 @@ use super::options::{CpuOptions, FaultSite};
 use super::stencil_rows::StencilRows;
 use super::storage::{PromotedType, Root};
 use crate::cpu::facts::Facts;
-use anymetal_analysis::divergence::Divergence;
-use anymetal_analysis::divergence::{Affine, Shape};
+use anymetal_analysis::divergence::{Affine, Divergence, Shape};
 
 /// What all versions of a kernel share.
 #[derive(Debug)]

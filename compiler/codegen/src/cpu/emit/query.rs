@@ -6,8 +6,7 @@ use anymetal_ir::{Query, Value};
 use super::Emitter;
 use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{Opd, vector_const};
-use anymetal_analysis::divergence::Shape;
-use anymetal_analysis::divergence::{Affine, Position};
+use anymetal_analysis::divergence::{Affine, Position, Shape};
 
 impl Emitter<'_, '_> {
     pub(super) fn query(&mut self, query: Query, result: Value) -> Lane {

@@ -19,8 +19,7 @@ use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::storage::Root;
 use crate::limits::cpu::MAX_CAUSE_DISTANCE;
-use anymetal_analysis::divergence::Geometry;
-use anymetal_analysis::divergence::Shape;
+use anymetal_analysis::divergence::{Geometry, Shape};
 
 /// The remarks on a kernel's versions.
 #[derive(Debug, Default)]

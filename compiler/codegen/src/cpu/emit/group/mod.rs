@@ -19,8 +19,7 @@ use anymetal_ir::{Block, Function, Inst, Label, Op, Value, ValueDef};
 
 use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::BlockName;
-use anymetal_analysis::divergence::Divergence;
-use anymetal_analysis::divergence::Shape;
+use anymetal_analysis::divergence::{Divergence, Shape};
 
 /// A jump target at group level.
 #[derive(Clone, Copy, Debug)]
