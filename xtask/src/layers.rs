@@ -41,6 +41,7 @@ const LAYERS: &[&[Folder]] = &[
                 "sanitizer",
                 "msl",
                 "translate",
+                "simd",
                 "codegen",
                 "llvm",
                 "driver",

@@ -30,3 +30,24 @@ pub(crate) const MAX_BOUND_DEFINITIONS: u32 = 256;
 
 /// Maximum number of segments of lanes with a base for each. More bases cost more than a vector.
 pub const MAX_SEGMENTS: usize = 8;
+
+/// Maximum number of iterations between two polls of the stop flag. Verified on the emitted text.
+pub const MAX_UNPOLLED_ITERATIONS: u64 = 1 << 16;
+
+/// Minimum cost of an iteration in the plan of polls, in instructions. Shorter iterations count as
+/// this much.
+pub const ITERATION_COST: u64 = 64;
+
+/// Maximum work between two polls, in instructions. A quarter of the verified limit, because the emitter may
+/// write a loop twice (for full masks, then for partial masks) and adds loops over SIMD-groups.
+pub const MAX_UNPOLLED_WORK: u64 = MAX_UNPOLLED_ITERATIONS / 4 * ITERATION_COST;
+
+/// Maximum work of a called function between two polls, in instructions. A call covers a SIMD-group in
+/// several batches.
+pub const MAX_UNPOLLED_CALL_WORK: u64 = MAX_UNPOLLED_WORK / 16;
+
+/// Maximum number of iterations of a loop that one instruction expands to, without a poll.
+pub const MAX_UNPOLLED_PIECES: u64 = 1 << 10;
+
+/// Maximum alignment, in bytes, that is tracked for the offset of a pointer: the size of the largest scalar.
+pub const MAX_ALIGN: u32 = 8;

@@ -4,15 +4,19 @@ use anymetal_ir::{CastOp, CmpOp, Function, Op, Value};
 
 /// A pointer sum: `base + index × scale + offset`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct PointerSum {
-    pub(crate) base: Value,
-    pub(crate) index: Option<Value>,
-    pub(crate) scale: u32,
-    pub(crate) offset: i64,
+pub struct PointerSum {
+    /// A pointer.
+    pub base: Value,
+    /// An integer of 64 bits.
+    pub index: Option<Value>,
+    /// Bytes per unit of the index.
+    pub scale: u32,
+    /// Bytes.
+    pub offset: i64,
 }
 
 /// The pointer sum that defines the value, if one does.
-pub(crate) fn pointer_sum(function: &Function, value: Value) -> Option<PointerSum> {
+pub fn pointer_sum(function: &Function, value: Value) -> Option<PointerSum> {
     match *function.def(value)? {
         Op::PtrAdd { base, index, scale, offset } => Some(PointerSum { base, index, scale, offset }),
         _ => None,
@@ -20,7 +24,7 @@ pub(crate) fn pointer_sum(function: &Function, value: Value) -> Option<PointerSu
 }
 
 /// The integer that the value extends with zeros or its sign, and which of the two.
-pub(crate) fn widened(function: &Function, value: Value) -> Option<(CastOp, Value)> {
+pub fn widened(function: &Function, value: Value) -> Option<(CastOp, Value)> {
     match *function.def(value)? {
         Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow) => Some((cast, narrow)),
         _ => None,
@@ -28,7 +32,7 @@ pub(crate) fn widened(function: &Function, value: Value) -> Option<(CastOp, Valu
 }
 
 /// The comparison that defines the value, if one does.
-pub(crate) fn comparison(function: &Function, value: Value) -> Option<(CmpOp, Value, Value)> {
+pub fn comparison(function: &Function, value: Value) -> Option<(CmpOp, Value, Value)> {
     match *function.def(value)? {
         Op::Compare(op, a, b) => Some((op, a, b)),
         _ => None,

@@ -5,39 +5,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_ir::{Block, FuncId, Function, Inst, Op};
 
 use crate::limits::{ITERATION_COST, MAX_UNPOLLED_CALL_WORK, MAX_UNPOLLED_PIECES, MAX_UNPOLLED_WORK};
-use crate::llvm_text::Bound;
 
 /// How a loop polls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LoopPolls {
+pub enum LoopPolls {
     /// It does not poll; it runs at most `trips` iterations.
-    Never { trips: u64 },
+    Never {
+        /// The maximum number of iterations.
+        trips: u64,
+    },
     /// It polls after each `iterations` iterations.
-    Every { iterations: u64 },
+    Every {
+        /// The number of iterations between two polls.
+        iterations: u64,
+    },
 }
 
 impl LoopPolls {
-    /// The bound that takes the place of polls.
-    pub(crate) fn bound(self) -> Option<Bound> {
-        self.trips().map(Bound::Trips)
-    }
-
     /// The number of iterations of a loop that does not poll.
-    pub(crate) fn trips(self) -> Option<u64> {
+    pub fn trips(self) -> Option<u64> {
         match self {
             LoopPolls::Never { trips } => Some(trips),
             LoopPolls::Every { .. } => None,
         }
     }
-
-    /// The bound of a loop over the pieces of a range; with many pieces it polls.
-    pub(crate) fn bound_of_pieces(pieces: u64) -> Option<Bound> {
-        (pieces <= MAX_UNPOLLED_PIECES).then_some(Bound::Trips(pieces))
-    }
 }
 
 /// How a target's emitter writes loops and calls.
-pub(crate) trait PollTarget {
+pub trait PollTarget {
     /// The number of iterations between two polls of a loop, from 1 to `room`.
     fn iterations_between_polls(&self, inst: Inst, room: u64) -> u64;
     /// The work of a call.
@@ -46,30 +41,33 @@ pub(crate) trait PollTarget {
 
 /// Work of a call until it returns or polls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CallWork {
+pub struct CallWork {
     /// Work of one call of the code emitted for the function.
-    pub(crate) once: u64,
+    pub once: u64,
     /// Maximum number of emitted calls for a call in the IR.
-    pub(crate) times: u64,
-    pub(crate) polls: bool,
+    pub times: u64,
+    /// Whether the code emitted for the function polls.
+    pub polls: bool,
 }
 
 /// Work since the last poll, in instructions.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Work {
-    pub(crate) since: u64,
+pub struct Work {
+    /// Work since the last poll.
+    pub since: u64,
     /// Maximum since the enclosing construct began.
     peak: u64,
 }
 
 impl Work {
-    pub(crate) fn add(&mut self, work: u64) {
+    /// Adds work without a poll.
+    pub fn add(&mut self, work: u64) {
         self.since = self.since.saturating_add(work);
         self.peak = self.peak.max(self.since);
     }
 
     /// Whether `work` more would exceed the budget; if so, assumes that the caller emits a poll first.
-    pub(crate) fn polls_before(&mut self, work: u64, budget: u64) -> bool {
+    pub fn polls_before(&mut self, work: u64, budget: u64) -> bool {
         let is_due = self.since > 0 && self.since.saturating_add(work) > budget;
         if is_due {
             self.since = 0;
@@ -78,17 +76,17 @@ impl Work {
     }
 
     /// Enters a construct. Returns the state for [`Self::begin_arm`] and [`Self::leave`].
-    pub(crate) fn enter(&mut self) -> Self {
+    pub fn enter(&mut self) -> Self {
         std::mem::replace(self, Self { since: self.since, peak: self.since })
     }
 
     /// Begins an arm of a construct.
-    pub(crate) fn begin_arm(&mut self, entered: Self) {
+    pub fn begin_arm(&mut self, entered: Self) {
         self.since = entered.since;
     }
 
     /// Leaves a construct. A jump out of it may start at any point, so the maximum within it counts.
-    pub(crate) fn leave(&mut self, entered: Self) {
+    pub fn leave(&mut self, entered: Self) {
         self.since = self.peak;
         self.peak = self.peak.max(entered.peak);
     }
@@ -96,7 +94,7 @@ impl Work {
 
 /// The polls of a function.
 #[derive(Clone, Debug)]
-pub(crate) struct PollPlan {
+pub struct PollPlan {
     loops: BTreeMap<Inst, LoopPolls>,
     /// Instructions with a poll before them.
     before: BTreeSet<Inst>,
@@ -111,20 +109,12 @@ pub(crate) struct PollPlan {
 
 impl PollPlan {
     /// Plans a kernel's function. `trips`: the maximum trip counts of its loops, where they are known.
-    pub(crate) fn of_kernel(
-        function: &Function,
-        trips: &BTreeMap<Inst, u64>,
-        target: &dyn PollTarget,
-    ) -> Self {
+    pub fn of_kernel(function: &Function, trips: &BTreeMap<Inst, u64>, target: &dyn PollTarget) -> Self {
         Self::new(function, trips, target, MAX_UNPOLLED_WORK)
     }
 
     /// Plans a function that is called.
-    pub(crate) fn of_subroutine(
-        function: &Function,
-        trips: &BTreeMap<Inst, u64>,
-        target: &dyn PollTarget,
-    ) -> Self {
+    pub fn of_subroutine(function: &Function, trips: &BTreeMap<Inst, u64>, target: &dyn PollTarget) -> Self {
         Self::new(function, trips, target, MAX_UNPOLLED_CALL_WORK)
     }
 
@@ -145,32 +135,32 @@ impl PollPlan {
     }
 
     /// How the loop polls.
-    pub(crate) fn of_loop(&self, inst: Inst) -> LoopPolls {
+    pub fn of_loop(&self, inst: Inst) -> LoopPolls {
         *self.loops.get(&inst).unwrap_or_else(|| unreachable!("{inst} is not a loop"))
     }
 
     /// Whether a poll precedes the instruction.
-    pub(crate) fn is_before(&self, inst: Inst) -> bool {
+    pub fn is_before(&self, inst: Inst) -> bool {
         self.before.contains(&inst)
     }
 
     /// Whether a poll follows each emitted call of this call instruction.
-    pub(crate) fn is_after_call(&self, inst: Inst) -> bool {
+    pub fn is_after_call(&self, inst: Inst) -> bool {
         self.calls.contains(&inst)
     }
 
     /// Maximum work of the instruction between polls, including nested instructions.
-    pub(crate) fn work_of(&self, inst: Inst) -> u64 {
+    pub fn work_of(&self, inst: Inst) -> u64 {
         self.work[inst.index()]
     }
 
     /// Work of a call of the function between polls: an iteration at least.
-    pub(crate) fn work_of_call(&self) -> u64 {
+    pub fn work_of_call(&self) -> u64 {
         self.peak.max(ITERATION_COST)
     }
 
     /// Whether the function polls anywhere.
-    pub(crate) fn has_polls(&self) -> bool {
+    pub fn has_polls(&self) -> bool {
         self.has_polls
     }
 }

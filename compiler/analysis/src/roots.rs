@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_analysis::IncomingValues;
-use anymetal_analysis::divergence::{PointerForm, PrivateAccess};
+use crate::IncomingValues;
+use crate::divergence::{PointerForm, PrivateAccess};
 use anymetal_ir::{Function, GlobalId, Inst, Local, Op, Scalar, Space, ThreadgroupId, Type, Value};
 
 use crate::limits::MAX_ALIGN;
 
 /// The allocation that a pointer belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Root {
+pub enum Root {
     /// No pointer seen yet.
     Unset,
     /// The null pointer.
@@ -30,7 +30,7 @@ pub(crate) enum Root {
 
 impl Root {
     /// How pointers to the allocation are represented.
-    pub(crate) fn form(self) -> PointerForm {
+    pub fn form(self) -> PointerForm {
         match self {
             Self::Many => PointerForm::Encoded,
             Self::Argument(_) => PointerForm::ArgumentOffset,
@@ -41,7 +41,7 @@ impl Root {
     }
 
     /// The private memory that accesses through pointers to the allocation cover.
-    pub(crate) fn private_access(self, space: Space) -> PrivateAccess {
+    pub fn private_access(self, space: Space) -> PrivateAccess {
         match self {
             Self::Local(local) => PrivateAccess::Local(local),
             Self::Many if space == Space::Thread => PrivateAccess::AnyLocal,
@@ -60,13 +60,13 @@ impl Root {
 
 /// What is known of a pointer value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pointer {
+pub struct Pointer {
     /// Its allocation.
-    pub(crate) root: Root,
+    pub root: Root,
     /// The offset, if constant.
-    pub(crate) offset: Option<i64>,
+    pub offset: Option<i64>,
     /// A power of two up to [`MAX_ALIGN`] that divides the offset.
-    pub(crate) align: u32,
+    pub align: u32,
 }
 
 impl Pointer {
@@ -81,8 +81,8 @@ impl Pointer {
 
 /// The pointers that a local has at some offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Content {
-    pub(crate) root: Root,
+struct Content {
+    pub root: Root,
     align: u32,
     /// Their address space. A pointer to one space that is loaded as one to another is looked up: what a
     /// `device` pointer points to can be written.
@@ -90,13 +90,15 @@ pub(crate) struct Content {
 }
 
 /// Solves for the roots of all pointers, through pointers kept in locals.
-pub(crate) struct Roots {
-    pub(crate) pointers: Vec<Pointer>,
+#[derive(Debug)]
+pub struct Roots {
+    /// What is known of each value that is a pointer.
+    pub pointers: Vec<Pointer>,
     contents: BTreeMap<(Local, i64), Content>,
     opaque: Vec<bool>,
     /// Locals that pointers may lead to whose local is only known at run time. Such a pointer may also read
     /// the pointers in the local, so these lead to exposed locals.
-    pub(crate) exposed: Vec<bool>,
+    pub exposed: Vec<bool>,
     /// Pointers are stored through such pointers, to any exposed local.
     stores_anywhere: bool,
     changed: bool,
@@ -104,11 +106,7 @@ pub(crate) struct Roots {
 
 impl Roots {
     /// `enabled` says of each parameter whether it is bound.
-    pub(crate) fn solve(
-        function: &Function,
-        enabled: impl IntoIterator<Item = bool>,
-        order: &[Inst],
-    ) -> Self {
+    pub fn solve(function: &Function, enabled: impl IntoIterator<Item = bool>, order: &[Inst]) -> Self {
         let mut this = Self {
             pointers: vec![Pointer::UNSET; function.values.len()],
             contents: BTreeMap::new(),
@@ -133,7 +131,7 @@ impl Roots {
     }
 
     /// The root of the pointers that a local has at an offset; `None`: none is stored there.
-    pub(crate) fn content(&self, local: Local, offset: i64) -> Option<Root> {
+    pub fn content(&self, local: Local, offset: i64) -> Option<Root> {
         if self.may_hold_any(local) {
             return Some(Root::Many);
         }

@@ -1,26 +1,26 @@
 //! Vector accesses: which vector loads or stores an affine access becomes.
 
-use crate::cpu::llvm_text::LANES;
-use crate::limits::cpu::MAX_SPAN;
+use crate::limits::MAX_SPAN;
 use anymetal_analysis::divergence::Affine;
+use anymetal_analysis::divergence::LANES;
 use anymetal_analysis::limits::MAX_SEGMENTS;
 
 /// Consecutive lanes that access consecutive places, or all the same place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run {
+pub struct Run {
     /// Which base.
-    pub(super) segment: usize,
+    pub segment: usize,
     /// The first lane.
-    pub(super) lane: usize,
+    pub lane: usize,
     /// How many lanes.
-    pub(super) lanes: usize,
+    pub lanes: usize,
     /// All the same place.
-    pub(super) same: bool,
+    pub same: bool,
 }
 
 /// The shape of an access.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Plan {
+pub enum Strategy {
     /// One place for all lanes.
     Uniform,
     /// A few runs.
@@ -39,15 +39,15 @@ pub(super) enum Plan {
 }
 
 /// Plans an access of `count` elements of `size` bytes per lane.
-pub(super) fn plan(shape: &Affine, size: i64, count: i64) -> Plan {
+pub fn plan(shape: &Affine, size: i64, count: i64) -> Strategy {
     if shape.is_uniform() {
-        return Plan::Uniform;
+        return Strategy::Uniform;
     }
     let access = size * count;
     let mut pieces = shape.segments;
     while pieces <= MAX_SEGMENTS {
         if let Some(runs) = runs(shape, pieces, access) {
-            return Plan::Runs(runs);
+            return Strategy::Runs(runs);
         }
         pieces *= 2;
     }
@@ -56,13 +56,13 @@ pub(super) fn plan(shape: &Affine, size: i64, count: i64) -> Plan {
     let aligned = (0..LANES).all(|lane| shape.at(lane).wrapping_sub(low) % size == 0);
     if shape.segments == 1 && aligned && (0..=MAX_SPAN).contains(&span) {
         let picks = (0..LANES).map(|lane| ((shape.at(lane) - low) / size) as usize).collect();
-        return Plan::Span { low, picks, elements: (span / size) as usize };
+        return Strategy::Span { low, picks, elements: (span / size) as usize };
     }
-    Plan::Gather
+    Strategy::Gather
 }
 
 /// The access as `pieces` runs of equal length.
-pub(super) fn runs(shape: &Affine, pieces: usize, access: i64) -> Option<Vec<Run>> {
+pub fn runs(shape: &Affine, pieces: usize, access: i64) -> Option<Vec<Run>> {
     let lanes = LANES / pieces;
     let mut runs = Vec::with_capacity(pieces);
     for piece in 0..pieces {
@@ -81,16 +81,16 @@ pub(super) fn runs(shape: &Affine, pieces: usize, access: i64) -> Option<Vec<Run
 
 /// Lanes of one segment that are contiguous, in whatever order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Piece {
+pub struct Piece {
     /// Which base.
-    pub(super) segment: usize,
+    pub segment: usize,
     /// In order of their places.
-    pub(super) lanes: Vec<usize>,
+    pub lanes: Vec<usize>,
 }
 
 /// The access as pieces of 1, 2, 4, … lanes, for stores: `None` if lanes of a segment overlap, for then the
 /// last one's value remains.
-pub(super) fn pieces(shape: &Affine, access: i64) -> Option<Vec<Piece>> {
+pub fn pieces(shape: &Affine, access: i64) -> Option<Vec<Piece>> {
     let mut found = Vec::new();
     for segment in 0..shape.segments {
         let len = shape.segment_len();
@@ -112,7 +112,7 @@ pub(super) fn pieces(shape: &Affine, access: i64) -> Option<Vec<Piece>> {
 }
 
 /// The bytes that a segment's lanes touch: the lowest offset from its base, and how many.
-pub(super) fn extent_of_segment(shape: &Affine, segment: usize, access: i64) -> (i64, i64) {
+pub fn extent_of_segment(shape: &Affine, segment: usize, access: i64) -> (i64, i64) {
     let len = shape.segment_len();
     let lanes = segment * len..(segment + 1) * len;
     let low = lanes.clone().map(|lane| shape.at(lane)).min().unwrap_or(0);
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn consecutive_lanes_are_one_run() {
-        let Plan::Runs(runs) = plan(&lanes(|l| l * 4), 4, 1) else { panic!() };
+        let Strategy::Runs(runs) = plan(&lanes(|l| l * 4), 4, 1) else { panic!() };
         assert_eq!(runs, [Run { segment: 0, lane: 0, lanes: 32, same: false }]);
-        let Plan::Runs(runs) = plan(&lanes(|l| l * 16), 4, 4) else { panic!() };
+        let Strategy::Runs(runs) = plan(&lanes(|l| l * 16), 4, 4) else { panic!() };
         assert_eq!(runs.len(), 1);
     }
 
@@ -149,12 +149,12 @@ mod tests {
 
     #[test]
     fn rows_are_runs_and_strides_are_spans() {
-        let Plan::Runs(runs) = plan(&lanes(|l| l / 8 * 100 + l % 8 * 4), 4, 1) else { panic!() };
+        let Strategy::Runs(runs) = plan(&lanes(|l| l / 8 * 100 + l % 8 * 4), 4, 1) else { panic!() };
         assert_eq!(runs.len(), 4);
-        let Plan::Runs(runs) = plan(&lanes(|l| l / 16 * 64), 4, 1) else { panic!() };
+        let Strategy::Runs(runs) = plan(&lanes(|l| l / 16 * 64), 4, 1) else { panic!() };
         assert!(runs.iter().all(|run| run.same));
-        let Plan::Span { elements, .. } = plan(&lanes(|l| l * 8), 4, 1) else { panic!() };
+        let Strategy::Span { elements, .. } = plan(&lanes(|l| l * 8), 4, 1) else { panic!() };
         assert_eq!(elements, 63);
-        assert_eq!(plan(&lanes(|l| l * 4096), 4, 1), Plan::Gather);
+        assert_eq!(plan(&lanes(|l| l * 4096), 4, 1), Strategy::Gather);
     }
 }

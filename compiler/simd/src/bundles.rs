@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::limits::cpu::MAX_SPAN;
+use crate::limits::MAX_SPAN;
 use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
@@ -17,18 +17,18 @@ use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type,
 
 /// A load of a bundle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Member {
+pub struct Member {
     /// The load.
-    pub(super) inst: Inst,
+    pub inst: Inst,
     /// Where it stands in its run.
-    pub(super) at: usize,
+    pub at: usize,
     /// Bytes from what the bundle's first load reads.
-    pub(super) offset: i64,
+    pub offset: i64,
 }
 
 /// The bundles of a function.
 #[derive(Debug, Default)]
-pub(super) struct Bundles {
+pub struct Bundles {
     /// By the first load of each in program order: all, the lowest offset first.
     by_first: BTreeMap<Inst, Vec<Member>>,
 }
@@ -45,7 +45,7 @@ enum Term {
 
 impl Bundles {
     /// Analyses a function.
-    pub(super) fn new(function: &Function) -> Self {
+    pub fn new(function: &Function) -> Self {
         let mut found = Self::default();
         for memory in [Memory::Threadgroup, Memory::Elsewhere] {
             found.find_in(function, memory);
@@ -72,7 +72,7 @@ impl Bundles {
     }
 
     /// The bundle whose first load this is.
-    pub(super) fn of_first(&self, inst: Inst) -> Option<&[Member]> {
+    pub fn of_first(&self, inst: Inst) -> Option<&[Member]> {
         self.by_first.get(&inst).map(Vec::as_slice)
     }
 
@@ -85,12 +85,7 @@ impl Bundles {
 }
 
 /// Calls `each` for the stretches of a block, and of those nested in it, in which the memory does not change.
-pub(super) fn for_each_run(
-    function: &Function,
-    block: Block,
-    memory: Memory,
-    each: &mut impl FnMut(&[Inst]),
-) {
+pub fn for_each_run(function: &Function, block: Block, memory: Memory, each: &mut impl FnMut(&[Inst])) {
     let insts = function.block(block);
     let mut start = 0;
     for (at, &inst) in insts.iter().enumerate() {
@@ -108,7 +103,7 @@ pub(super) fn for_each_run(
 }
 
 /// The loads of a run from memory that threads share: where they stand in it, and their pointers.
-pub(super) fn loads<'a>(
+pub fn loads<'a>(
     function: &'a Function,
     run: &'a [Inst],
 ) -> impl Iterator<Item = (usize, Inst, Value)> + use<'a> {
@@ -126,7 +121,7 @@ pub(super) fn loads<'a>(
 }
 
 /// The members by their offsets, split where they are too far apart.
-pub(super) fn near_each_other(mut members: Vec<Member>) -> Vec<Vec<Member>> {
+pub fn near_each_other(mut members: Vec<Member>) -> Vec<Vec<Member>> {
     // Stable: what has the same offset stays in program order.
     members.sort_by_key(|member| member.offset);
     let mut parts = Vec::new();
@@ -141,12 +136,12 @@ pub(super) fn near_each_other(mut members: Vec<Member>) -> Vec<Vec<Member>> {
 }
 
 /// The member that comes first in the program.
-pub(super) fn first_of(members: &[Member]) -> Option<Member> {
+pub fn first_of(members: &[Member]) -> Option<Member> {
     members.iter().min_by_key(|member| member.at).copied()
 }
 
 /// The members with offsets from one of them.
-pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
+pub fn from_first(members: &[Member], first: Member) -> Vec<Member> {
     assert!(!members.is_empty(), "a bundle has members");
     let from = |member: &Member| Member { offset: member.offset.wrapping_sub(first.offset), ..*member };
     members.iter().map(from).collect()

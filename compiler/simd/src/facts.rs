@@ -8,33 +8,33 @@ use anymetal_analysis::divergence::{
 };
 use anymetal_ir::{Block, Function, Inst, Value};
 
-use super::bundles::Bundles;
-use super::liveness::Liveness;
-use super::regions::GroupLevel;
-use super::storage::{PromotedType, Root, Storage};
+use crate::bundles::Bundles;
+use crate::group_level::GroupLevel;
+use crate::liveness::Liveness;
+use crate::storage::{PromotedType, Root, Storage};
 
 /// The analyses that do not depend on the shapes of values.
-#[derive(Clone, Copy)]
-pub(super) struct Facts<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
     /// The kernel's function, whose loops have variables.
-    pub(super) function: &'a Function,
+    pub function: &'a Function,
     /// Its loops, when they had parameters.
-    pub(super) loops: &'a CountedLoops<'a>,
+    pub loops: &'a CountedLoops<'a>,
     /// Its storage.
-    pub(super) storage: &'a Storage,
+    pub storage: &'a Storage,
     /// Its liveness.
-    pub(super) liveness: &'a Liveness,
+    pub liveness: &'a Liveness,
     /// Its group-level constructs.
-    pub(super) group_level: &'a GroupLevel,
+    pub group_level: &'a GroupLevel,
     /// Its loads that belong together.
-    pub(super) bundles: &'a Bundles,
+    pub bundles: &'a Bundles,
     /// What is known of the threadgroup.
-    pub(super) geometry: Geometry,
+    pub geometry: Geometry,
 }
 
 impl Facts<'_> {
     /// The shapes of the function's values and promoted variables.
-    pub(super) fn divergence(&self) -> Divergence {
+    pub fn divergence(&self) -> Divergence {
         Divergence::of(self.function, self.geometry, self)
     }
 }

@@ -11,7 +11,7 @@ use anymetal_ir::{BinOp, CastOp, FpMode, Function, MathFn, Op, Scalar, Value, Va
 type Range = [f64; 2];
 
 /// Whether no lane's number is outside of the integers of that type, once it is rounded towards zero.
-pub(super) fn fits(function: &Function, value: Value, to: Scalar, is_signed: bool) -> bool {
+pub fn fits(function: &Function, value: Value, to: Scalar, is_signed: bool) -> bool {
     let above = (1u128 << (to.bits() - u32::from(is_signed))) as f64;
     let least = if is_signed { -above } else { 0.0 };
     range(function, value, MAX_BRANCHING_DEPTH).is_some_and(|[min, max]| min >= least && max < above)
@@ -51,7 +51,7 @@ fn range(function: &Function, value: Value, depth: u32) -> Option<Range> {
 }
 
 /// Whether each number is positive and normal, or a NaN, as sums of squares and a constant are.
-pub(super) fn is_positive_normal(function: &Function, value: Value) -> bool {
+pub fn is_positive_normal(function: &Function, value: Value) -> bool {
     sign(function, value, MAX_BRANCHING_DEPTH) == Some(Sign::PositiveNormal)
 }
 

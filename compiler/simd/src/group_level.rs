@@ -9,15 +9,15 @@ use anymetal_ir::{Block, Function, Inst, Label, Op};
 
 /// The group-level constructs of a function.
 #[derive(Debug)]
-pub(super) struct GroupLevel {
+pub struct GroupLevel {
     constructs: Vec<bool>,
     /// Whether there is a barrier at all.
-    pub(super) any_barrier: bool,
+    pub any_barrier: bool,
 }
 
 impl GroupLevel {
     /// Finds them.
-    pub(super) fn new(function: &Function) -> Self {
+    pub fn new(function: &Function) -> Self {
         let mut this = Self { constructs: vec![false; function.insts.len()], any_barrier: false };
         this.any_barrier = this.mark_barriers(function, function.body);
         // Marking a construct can turn the constructs around its jumps group-level too.
@@ -26,7 +26,7 @@ impl GroupLevel {
     }
 
     /// Whether the construct is group-level.
-    pub(super) fn contains(&self, inst: Inst) -> bool {
+    pub fn contains(&self, inst: Inst) -> bool {
         self.constructs[inst.index()]
     }
 

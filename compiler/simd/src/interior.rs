@@ -14,16 +14,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{BinOp, Block, CmpOp, Inst, Op, Query, Scalar, Type, Value};
 
-use super::llvm_text::LANES;
-use super::polynomial::{Factor, Polynomial, require};
-use crate::cpu::facts::Facts;
+use crate::facts::Facts;
+use crate::polynomial::{Factor, Polynomial, require};
+use anymetal_analysis::divergence::LANES;
 use anymetal_analysis::divergence::{Divergence, Position};
 
 /// A number for each SIMD-group, and what lanes add to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Sum {
-    pub(super) group: Polynomial,
-    pub(super) pattern: [i64; LANES],
+pub struct Sum {
+    /// What all lanes have in common.
+    pub group: Polynomial,
+    /// What each lane adds.
+    pub pattern: [i64; LANES],
 }
 
 impl Sum {
@@ -40,15 +42,16 @@ impl Sum {
 
 /// What is the same for all of a threadgroup.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub struct Known {
     /// Values that are known where a region begins.
-    pub(super) before: BTreeSet<Value>,
+    pub before: BTreeSet<Value>,
     /// Loads of what always exists and never changes, which can be done there.
-    pub(super) loadable: BTreeSet<Value>,
+    pub loadable: BTreeSet<Value>,
 }
 
 /// A way through a region.
-pub(super) struct Interior<'a> {
+#[derive(Debug)]
+pub struct Interior<'a> {
     facts: Facts<'a>,
     divergence: &'a Divergence,
     /// What is known where the region begins, and what can be loaded there.
@@ -59,15 +62,16 @@ pub(super) struct Interior<'a> {
     vars: BTreeMap<usize, bool>,
     truths: BTreeMap<Value, bool>,
     /// What all SIMD-groups execute, in order.
-    pub(super) path: Vec<Inst>,
+    pub path: Vec<Inst>,
     /// What must not be negative.
-    pub(super) preconditions: Vec<Polynomial>,
+    pub preconditions: Vec<Polynomial>,
     /// Values that are not known where the region begins, but can be.
-    pub(super) early: BTreeSet<Value>,
+    pub early: BTreeSet<Value>,
 }
 
 impl<'a> Interior<'a> {
-    pub(super) fn new(facts: Facts<'a>, divergence: &'a Divergence, known: Known) -> Option<Self> {
+    /// The beginning of a way; `None` if the threadgroup's size is not known.
+    pub fn new(facts: Facts<'a>, divergence: &'a Divergence, known: Known) -> Option<Self> {
         let threads = facts.geometry.threads()?;
         assert!(
             threads.is_multiple_of(LANES as u32),
@@ -90,7 +94,7 @@ impl<'a> Interior<'a> {
     // --- the way
 
     /// Follows instructions; `None` where it is not known which way it goes.
-    pub(super) fn follow(&mut self, insts: &[Inst]) -> Option<()> {
+    pub fn follow(&mut self, insts: &[Inst]) -> Option<()> {
         for &inst in insts {
             let op = &self.facts.function.inst(inst).op;
             match op {
@@ -187,7 +191,7 @@ impl<'a> Interior<'a> {
     // --- sums
 
     /// A value as a sum; `None` if it is none.
-    pub(super) fn sum(&mut self, value: Value) -> Option<Sum> {
+    pub fn sum(&mut self, value: Value) -> Option<Sum> {
         self.sum_within(value, MAX_DEPTH)
     }
 
@@ -282,7 +286,7 @@ impl<'a> Interior<'a> {
     // --- demands
 
     /// The smallest and the largest of all lanes.
-    pub(super) fn ends(&self, sum: &Sum) -> Option<[Polynomial; 2]> {
+    pub fn ends(&self, sum: &Sum) -> Option<[Polynomial; 2]> {
         let [low, high] = sum.group.ends(self.simdgroups)?;
         let min = sum.pattern.iter().copied().min()?;
         let max = sum.pattern.iter().copied().max()?;
@@ -290,7 +294,7 @@ impl<'a> Interior<'a> {
     }
 
     /// Demands that a polynomial is no less than a number.
-    pub(super) fn require(&mut self, what: &Polynomial, min: i64) -> Option<()> {
+    pub fn require(&mut self, what: &Polynomial, min: i64) -> Option<()> {
         let what = what.plus(&Polynomial::constant(min), -1)?;
         // No threadgroup goes that way.
         if what.as_constant().is_some_and(|what| what < 0) {

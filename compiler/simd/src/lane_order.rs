@@ -10,7 +10,7 @@
 use anymetal_analysis::IncomingValues;
 use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query, Space, Value};
 
-use crate::limits::cpu::MAX_WEIGHTED_LOOPS;
+use crate::limits::MAX_WEIGHTED_LOOPS;
 use anymetal_analysis::divergence::{Geometry, Position};
 
 /// What an access is taken to cost whose lanes are not contiguous; one of lanes side by side, or in one
@@ -34,7 +34,7 @@ type Steps = [Step; 2];
 const NONE: Steps = [Step::By(0); 2];
 
 /// Whether whole threadgroups of this size run faster with lanes along y, and may.
-pub(super) fn prefers_y_major(function: &Function, size: [u32; 3]) -> bool {
+pub fn prefers_y_major(function: &Function, size: [u32; 3]) -> bool {
     let y_major = Geometry::YMajor(size);
     let has_rules = (0..3).all(|axis| y_major.position(axis) != Position::Computed);
     if size[0] == 1 || size[1] == 1 || !has_rules || !is_free(function) {

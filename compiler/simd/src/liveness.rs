@@ -6,11 +6,11 @@
 
 use anymetal_ir::{Block, Function, Inst, Label, Op, Type, Value};
 
-use super::storage::{Pointer, Root, Storage};
+use crate::storage::{Pointer, Root, Storage};
 
 /// A set of variables.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Variables(Vec<u64>);
+pub struct Variables(Vec<u64>);
 
 impl Variables {
     fn new(count: usize) -> Self {
@@ -18,7 +18,7 @@ impl Variables {
     }
 
     /// Whether it is in.
-    pub(super) fn contains(&self, variable: usize) -> bool {
+    pub fn contains(&self, variable: usize) -> bool {
         assert!(variable / 64 < self.0.len(), "variable {variable} is out of range");
         self.0[variable / 64] >> (variable % 64) & 1 == 1
     }
@@ -41,7 +41,7 @@ impl Variables {
 
 /// The result.
 #[derive(Debug)]
-pub(super) struct Liveness {
+pub struct Liveness {
     at_entry: Vec<Variables>,
     after: Vec<Variables>,
     before: Vec<Variables>,
@@ -49,7 +49,7 @@ pub(super) struct Liveness {
 
 impl Liveness {
     /// Analyses the function.
-    pub(super) fn new(function: &Function, storage: &Storage) -> Self {
+    pub fn new(function: &Function, storage: &Storage) -> Self {
         let count = storage.vars.len() + storage.arrays.len();
         let result = Self {
             at_entry: vec![Variables::new(count); function.blocks.len()],
@@ -79,17 +79,17 @@ impl Liveness {
     }
 
     /// Live where the block begins.
-    pub(super) fn at_entry(&self, block: Block) -> &Variables {
+    pub fn at_entry(&self, block: Block) -> &Variables {
         &self.at_entry[block.index()]
     }
 
     /// Live after the instruction.
-    pub(super) fn after(&self, inst: Inst) -> &Variables {
+    pub fn after(&self, inst: Inst) -> &Variables {
         &self.after[inst.index()]
     }
 
     /// Live before the instruction.
-    pub(super) fn before(&self, inst: Inst) -> &Variables {
+    pub fn before(&self, inst: Inst) -> &Variables {
         &self.before[inst.index()]
     }
 }

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::Value;
 
-use crate::limits::cpu::{MAX_COEFFICIENT, MAX_MONOMIALS};
+use crate::limits::{MAX_COEFFICIENT, MAX_MONOMIALS};
 
 /// A factor. All but [`Factor::MaxIndex`] are at least 0 and less than 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Factor {
+pub enum Factor {
     /// A value that is the same in the whole threadgroup, read without a sign.
     Value(Value),
     /// Where the threadgroup begins in the grid, along an axis.
@@ -27,29 +27,31 @@ const LARGEST_FACTOR: i128 = u32::MAX as i128;
 
 /// A sum of products.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Polynomial {
+pub struct Polynomial {
     /// What is added to the products.
-    pub(super) constant: i64,
+    pub constant: i64,
     /// By factors in order.
-    pub(super) terms: BTreeMap<Vec<Factor>, i64>,
+    pub terms: BTreeMap<Vec<Factor>, i64>,
 }
 
 impl Polynomial {
-    pub(super) fn constant(constant: i64) -> Self {
+    /// A number.
+    pub fn constant(constant: i64) -> Self {
         Self { constant, terms: BTreeMap::new() }
     }
 
-    pub(super) fn factor(factor: Factor) -> Self {
+    /// One factor.
+    pub fn factor(factor: Factor) -> Self {
         Self { constant: 0, terms: BTreeMap::from([(vec![factor], 1)]) }
     }
 
     /// The number, if it is one.
-    pub(super) fn as_constant(&self) -> Option<i64> {
+    pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 
     /// The sum with a multiple of another; `None` if that is too large to be told exactly.
-    pub(super) fn plus(&self, other: &Self, times: i64) -> Option<Self> {
+    pub fn plus(&self, other: &Self, times: i64) -> Option<Self> {
         let mut sum = self.clone();
         sum.constant = sum.constant.checked_add(other.constant.checked_mul(times)?)?;
         for (factors, by) in &other.terms {
@@ -62,7 +64,7 @@ impl Polynomial {
     }
 
     /// The product; `None` if that is too large to be told exactly.
-    pub(super) fn times(&self, other: &Self) -> Option<Self> {
+    pub fn times(&self, other: &Self) -> Option<Self> {
         let mut product = Self::constant(0);
         let all = |side: &Self| {
             let one = (Vec::new(), side.constant);
@@ -95,7 +97,7 @@ impl Polynomial {
     }
 
     /// What the next SIMD-group's is more; `None` if that is not always the same.
-    pub(super) fn step(&self) -> Option<Self> {
+    pub fn step(&self) -> Option<Self> {
         let mut step = Self::constant(0);
         for (factors, &by) in &self.terms {
             let rest: Vec<_> =
@@ -112,14 +114,14 @@ impl Polynomial {
     }
 
     /// The first SIMD-group's.
-    pub(super) fn of_first(&self) -> Self {
+    pub fn of_first(&self) -> Self {
         let mut first = self.clone();
         first.terms.retain(|factors, _| !factors.contains(&Factor::SimdGroup));
         first
     }
 
     /// The smallest and the largest of as many SIMD-groups; `None` if either may be first.
-    pub(super) fn ends(&self, simdgroups: i64) -> Option<[Self; 2]> {
+    pub fn ends(&self, simdgroups: i64) -> Option<[Self; 2]> {
         assert!(simdgroups > 0, "a threadgroup has SIMD-groups");
         let (first, step) = (self.of_first(), self.step()?);
         let last = first.plus(&step, simdgroups - 1)?;
@@ -130,7 +132,7 @@ impl Polynomial {
     }
 
     /// Whether it is at least 0, whatever the factors are.
-    pub(super) fn is_never_negative(&self) -> bool {
+    pub fn is_never_negative(&self) -> bool {
         let mut min = i128::from(self.constant);
         for (factors, &by) in &self.terms {
             if factors.iter().any(|factor| matches!(factor, Factor::MaxIndex(_))) {
@@ -146,7 +148,7 @@ impl Polynomial {
 }
 
 /// Adds a polynomial to those that must not be negative, unless that follows from one of them.
-pub(super) fn require(preconditions: &mut Vec<Polynomial>, new: Polynomial) {
+pub fn require(preconditions: &mut Vec<Polynomial>, new: Polynomial) {
     let follows = |from: &Polynomial, what: &Polynomial| {
         what.plus(from, -1).is_some_and(|difference| difference.is_never_negative())
     };

@@ -14,35 +14,35 @@ use std::collections::BTreeMap;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
-use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
-use crate::limits::cpu::MAX_CLAMPS;
-use crate::patterns::{PointerSum, pointer_sum, widened};
+use crate::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
+use crate::limits::MAX_CLAMPS;
 use anymetal_analysis::divergence::{Affine, Divergence};
+use anymetal_analysis::patterns::{PointerSum, pointer_sum, widened};
 
 /// Fewer loads are tested one by one.
-pub(super) const MIN_LOADS: usize = 3;
+pub const MIN_LOADS: usize = 3;
 
 /// Loads that belong together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct StencilRow {
+pub struct StencilRow {
     /// The lowest offset first; offsets from the first in program order.
-    pub(super) members: Vec<Member>,
+    pub members: Vec<Member>,
     /// After the first load, in order: what the other members' pointers are computed by.
-    pub(super) ahead: Vec<Inst>,
+    pub ahead: Vec<Inst>,
 }
 
 /// Several stencil rows of a run, which can all be tested where the first load of the first is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RowSet {
+pub struct RowSet {
     /// The first loads of the stencil rows, in order.
-    pub(super) firsts: Vec<Inst>,
+    pub firsts: Vec<Inst>,
     /// After the first load, in order: what all members' pointers are computed by.
-    pub(super) ahead: Vec<Inst>,
+    pub ahead: Vec<Inst>,
 }
 
 /// The stencil rows of a function.
 #[derive(Debug, Default)]
-pub(super) struct StencilRows {
+pub struct StencilRows {
     /// By their first loads.
     stencil_rows: BTreeMap<Inst, StencilRow>,
     /// By the first load of the first stencil row.
@@ -63,7 +63,7 @@ struct Key {
 
 impl StencilRows {
     /// Analyses a function.
-    pub(super) fn new(function: &Function, divergence: &Divergence) -> Self {
+    pub fn new(function: &Function, divergence: &Divergence) -> Self {
         let mut found = Self::default();
         for_each_run(function, function.body, Memory::Any, &mut |run| {
             let mut groups: BTreeMap<Key, Vec<Member>> = BTreeMap::new();
@@ -85,17 +85,17 @@ impl StencilRows {
     }
 
     /// The stencil row whose first load this is.
-    pub(super) fn of_first(&self, inst: Inst) -> Option<&StencilRow> {
+    pub fn of_first(&self, inst: Inst) -> Option<&StencilRow> {
         self.stencil_rows.get(&inst)
     }
 
     /// What is tested together where this is the first load.
-    pub(super) fn rows_checked_with(&self, inst: Inst) -> Option<&RowSet> {
+    pub fn rows_checked_with(&self, inst: Inst) -> Option<&RowSet> {
         self.row_sets.get(&inst)
     }
 
     /// The first loads of all stencil rows that are tested together.
-    pub(super) fn rows_checked_early(&self) -> Vec<Inst> {
+    pub fn rows_checked_early(&self) -> Vec<Inst> {
         self.row_sets.values().flat_map(|row_set| row_set.firsts.clone()).collect()
     }
 

@@ -31,22 +31,13 @@
 //!
 //! Redundant bounds checks are eliminated by `emit/available_checks`.
 
-mod bundles;
 mod emit;
 mod executed_group;
-mod facts;
-mod float_range;
 mod inline_budget;
-mod interior;
-mod lane_order;
-mod liveness;
 pub mod math;
 mod options;
-mod polynomial;
-mod regions;
 mod split_module;
-mod stencil_rows;
-mod storage;
+mod threadgroup;
 pub(crate) mod walk;
 
 use std::borrow::Cow;
@@ -63,13 +54,15 @@ use crate::llvm_text;
 use crate::requested_kernel::requested_kernel;
 
 use anymetal_analysis::divergence::Geometry;
-use bundles::Bundles;
+use anymetal_analysis::roots::Root;
+use anymetal_simd::bundles::Bundles;
+use anymetal_simd::facts::Facts;
+use anymetal_simd::group_level::GroupLevel;
+use anymetal_simd::lane_order;
+use anymetal_simd::liveness::Liveness;
+use anymetal_simd::storage::Storage;
 use emit::Subroutines;
-use facts::Facts;
-use liveness::Liveness;
-use regions::GroupLevel;
-use storage::threadgroup::ThreadgroupVariables;
-use storage::{Root, Storage};
+use threadgroup::ThreadgroupVariables;
 
 /// A kernel's function as the code generator takes it: after the target's passes.
 #[derive(Debug, Clone)]

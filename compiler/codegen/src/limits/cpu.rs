@@ -38,56 +38,20 @@ pub(crate) const MAX_VARYING_PIECES: i64 = 8;
 /// Maximum number of pieces of a copy without a loop on the path that is taken when a lane is out of bounds.
 pub(crate) const MAX_FALLBACK_PIECES: i64 = 1;
 
-/// Maximum size, in instructions, of a construct that is moved out of its region to run once per threadgroup.
-pub(crate) const MAX_UNIFORM_CONSTRUCT: usize = 40;
-
 // Costs.
 
 /// Maximum cost of an arm, in instructions, that runs under its mask without a branch.
 pub(crate) const MAX_UNBRANCHED_COST: u32 = 14;
-
-/// Maximum depth, in definitions, of a computation that is repeated rather than stored across a barrier.
-pub(crate) const MAX_REMAT_DEPTH: u32 = 10;
-
-/// Maximum number of nested loops that weigh an access in the choice of the lanes' order. Each multiplies
-/// the weight by 8.
-pub(crate) const MAX_WEIGHTED_LOOPS: u32 = 3;
 
 /// Maximum number of operations between a varying value and the cause that a remark names. Longer chains are
 /// reported as a long computation.
 pub(crate) const MAX_CAUSE_DISTANCE: usize = 64;
 
 // Accesses of memory.
-/// Maximum distance, in bytes, between the first and the last lane of an access that is loaded or prefetched
-/// as one range.
-pub(crate) const MAX_SPAN: i64 = 1024;
-
-/// Maximum size, in bytes of one thread, of a chunk of a bundle: one vector register or cache line.
-pub(crate) const MAX_CHUNK_BYTES: i64 = 64;
-
-/// Maximum number of elements of a chunk that is loaded as runs: those of a vector of the language. Larger
-/// chunks are transposed.
-pub(crate) const MAX_RUN_ELEMENTS: usize = 4;
-
 /// Maximum number of vectors that are loaded lane by lane before a group of loads ends.
 pub(crate) const MAX_GATHERED_TOGETHER: u32 = 4;
 
-/// Maximum number of stores that replace a scatter. With more, the processor's scatter is as fast.
-pub(crate) const MAX_SCATTER_STORES: usize = 8;
-
-/// Maximum number of components of a lane whose scatter is split.
-pub(crate) const MAX_SCATTER_COMPONENTS: usize = 8;
-
-/// Maximum number of clamps that are ignored in one index of a stencil.
-pub(crate) const MAX_CLAMPS: u32 = 4;
-
 // Polynomials over launch-time values.
-
-/// Maximum number of monomials of a polynomial.
-pub(crate) const MAX_MONOMIALS: usize = 12;
-
-/// Maximum coefficient of a monomial. Keeps values within 128 bits.
-pub(crate) const MAX_COEFFICIENT: i64 = 1 << 20;
 
 // Matrices.
 

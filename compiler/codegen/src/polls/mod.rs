@@ -1,14 +1,16 @@
 //! Where emitted code polls the stop flag, with which a device ends a kernel past its deadline.
 //!
-//! A poll in every iteration is too dear where iterations are short. [`PollPlan`] leaves it out where the
+//! A poll in every iteration is too dear where iterations are short. [`PollPlan`](anymetal_analysis::polls::PollPlan) leaves it out where the
 //! work between two polls is proven to be small; [`verify`] proves the same of the emitted text, without
 //! knowing the plan. Invariant of both: no path from one poll to the next does more work than
-//! [`MAX_UNPOLLED_ITERATIONS`](crate::limits::MAX_UNPOLLED_ITERATIONS) iterations.
+//! [`MAX_UNPOLLED_ITERATIONS`](anymetal_analysis::limits::MAX_UNPOLLED_ITERATIONS) iterations.
 
-mod plan;
 mod verify;
 
-pub(crate) use plan::{CallWork, LoopPolls, PollPlan, PollTarget, Work};
+use anymetal_analysis::limits::MAX_UNPOLLED_PIECES;
+
+use crate::llvm_text::Bound;
+
 use verify::check;
 
 /// Checks that emitted text polls in time.
@@ -19,4 +21,9 @@ pub(crate) fn verify(llvm_ir: &str) {
     if let Err(error) = check(llvm_ir) {
         panic!("a kernel might outlive its deadline: {error}");
     }
+}
+
+/// The bound of a loop over the pieces of a range; with many pieces it polls.
+pub(crate) fn bound_of_pieces(pieces: u64) -> Option<Bound> {
+    (pieces <= MAX_UNPOLLED_PIECES).then_some(Bound::Trips(pieces))
 }

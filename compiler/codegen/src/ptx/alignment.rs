@@ -12,7 +12,7 @@ use anymetal_ir::{ArgKind, BinOp, CastOp, Function, Inst, Kernel, Module, Op, Va
 
 use super::by_value::place_in_argument;
 use crate::limits::ptx::MAX_ALIGN_BITS;
-use crate::roots::{Pointer, Root};
+use anymetal_analysis::roots::{Pointer, Root};
 
 /// What one version of a kernel takes for granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

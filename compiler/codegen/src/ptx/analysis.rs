@@ -6,8 +6,8 @@ use anymetal_ir::{Access, Function, Inst, Kernel, Module, Space, Type, Value};
 use super::by_value::value_words;
 use super::convergence::Convergence;
 use super::matrix_layout::MatrixLayout;
-use crate::roots::{Pointer, Root, Roots};
 use anymetal_analysis::divergence::{Divergence, DivergenceContext, Geometry, PointerForm, PrivateAccess};
+use anymetal_analysis::roots::{Pointer, Root, Roots};
 
 /// The results of the analyses of one function.
 #[derive(Debug)]

@@ -6,8 +6,8 @@
 use anymetal_analysis::IncomingValues;
 use anymetal_ir::{Function, Inst, Local, MatrixOp, Op, Type, Value};
 
-use crate::roots::{Pointer, Root};
 use anymetal_analysis::divergence::Divergence;
+use anymetal_analysis::roots::{Pointer, Root};
 
 /// Who holds what; each lane has two elements side by side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

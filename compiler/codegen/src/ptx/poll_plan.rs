@@ -12,8 +12,8 @@ use anymetal_ir::{Block, FuncId, Function, Inst, Op, Value};
 use anymetal_opt::limits::MAX_UNROLLED_SIZE;
 
 use crate::limits::ptx::{MAX_COUNTED_ITERATIONS, MAX_REPEATED_SIZE, MAX_UNCOUNTED_ITERATIONS};
-use crate::polls::{CallWork, LoopPolls, PollPlan, PollTarget};
 use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::polls::{CallWork, LoopPolls, PollPlan, PollTarget};
 use anymetal_analysis::ranges::upper_bound;
 
 /// How a loop is written, and polls.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use anymetal_ir::{Block, Inst, Op, Space, Type, Value};
 
 use super::{Planner, Region, Step, for_each_inst};
-use crate::cpu::storage::Root;
+use crate::storage::Root;
 
 impl Planner<'_> {
     /// Cuts a group-level block and those inside its group-level constructs.
@@ -20,7 +20,7 @@ impl Planner<'_> {
             let op = &function.inst(inst).op;
             if op.is_threadgroup_barrier() {
                 self.close(&mut current, &mut steps);
-                if op.is_grid_barrier() || self.plan.meets_at_barriers {
+                if op.is_grid_barrier() || self.regions.meets_at_barriers {
                     steps.push(Step::Group(inst));
                 }
             } else if op.is_terminator() {
@@ -29,14 +29,14 @@ impl Planner<'_> {
             } else if self.facts.group_level.contains(inst) {
                 self.close(&mut current, &mut steps);
                 if !self.condition_is_known(op) {
-                    self.plan.samples.insert(inst, self.plan.regions.len());
-                    self.plan.regions.push(Region::default());
+                    self.regions.samples.insert(inst, self.regions.regions.len());
+                    self.regions.regions.push(Region::default());
                 }
                 steps.push(Step::Construct(inst));
                 for nested in op.blocks() {
                     self.form_regions(nested);
                 }
-            } else if self.plan.group_insts[inst.index()] {
+            } else if self.regions.group_insts[inst.index()] {
                 if self.overtakes(inst, &current) {
                     self.close(&mut current, &mut steps);
                 }
@@ -47,14 +47,14 @@ impl Planner<'_> {
         }
         self.close(&mut current, &mut steps);
         assert!(current.is_empty(), "every instruction is in a step");
-        let before = self.plan.steps.insert(block.0, steps);
+        let before = self.regions.steps.insert(block.0, steps);
         assert!(before.is_none(), "a block is divided once");
     }
 
     fn condition_is_known(&self, op: &Op) -> bool {
         match op {
             Op::If { cond: value, .. } | Op::Switch { selector: value, .. } => {
-                self.plan.is_group_value(self.facts.function, self.divergence, *value)
+                self.regions.is_group_value(self.facts.function, self.divergence, *value)
             }
             _ => true,
         }
@@ -96,19 +96,19 @@ impl Planner<'_> {
             }),
             "a region ends at a barrier"
         );
-        let number = self.plan.regions.len();
+        let number = self.regions.regions.len();
         let mut accesses = BTreeSet::new();
         for &inst in &insts {
             self.number_region(inst, number);
             self.variables_of(inst, &mut accesses);
         }
-        self.plan.regions.push(Region { insts, fetches: Vec::new(), accesses });
+        self.regions.regions.push(Region { insts, fetches: Vec::new(), accesses });
         steps.push(Step::Region(number));
     }
 
     fn number_region(&mut self, inst: Inst, number: usize) {
         let function = self.facts.function;
-        let before = std::mem::replace(&mut self.plan.region_of[inst.index()], number);
+        let before = std::mem::replace(&mut self.regions.region_of[inst.index()], number);
         assert_eq!(before, usize::MAX, "{inst} is in two regions");
         for nested in function.inst(inst).op.blocks() {
             for &inner in function.block(nested) {

@@ -5,22 +5,22 @@
 use anymetal_ir::{BinOp, Function, Inst, Op, Value, ValueDef};
 
 use super::{Fetch, Planner};
-use crate::limits::cpu::MAX_REMAT_DEPTH;
+use crate::limits::MAX_REMAT_DEPTH;
 
 impl Planner<'_> {
     /// Decides what each region fetches before it begins.
     pub(super) fn find_fetches(&mut self) {
         let function = self.facts.function;
-        for number in 0..self.plan.regions.len() {
+        for number in 0..self.regions.regions.len() {
             let mut uses = Vec::new();
-            for &inst in &self.plan.regions[number].insts {
+            for &inst in &self.regions.regions[number].insts {
                 uses_of(function, inst, &mut uses);
             }
             for value in uses {
                 self.fetch(number, value);
             }
         }
-        for (inst, number) in self.plan.samples.clone() {
+        for (inst, number) in self.regions.samples.clone() {
             if let Op::If { cond: value, .. } | Op::Switch { selector: value, .. } = function.inst(inst).op {
                 self.fetch(number, value);
             }
@@ -29,14 +29,14 @@ impl Planner<'_> {
 
     fn fetch(&mut self, number: usize, value: Value) {
         let function = self.facts.function;
-        if self.plan.is_group_value(function, self.divergence, value) {
+        if self.regions.is_group_value(function, self.divergence, value) {
             return;
         }
         let ValueDef::Inst(inst) = function.values[value.index()].def else {
             unreachable!("{value} is a parameter, which is known at group level")
         };
-        let fetches = &self.plan.regions[number].fetches;
-        if self.plan.region_of[inst.index()] == number
+        let fetches = &self.regions.regions[number].fetches;
+        if self.regions.region_of[inst.index()] == number
             || fetches.contains(&Fetch::Remat(value))
             || fetches.contains(&Fetch::Load(value))
         {
@@ -46,8 +46,8 @@ impl Planner<'_> {
             .iter()
             .any(|shape| shape.affine().is_some_and(|lanes| lanes.is_assumed()));
         if !is_assumed && !self.is_rematerialisable(value, MAX_REMAT_DEPTH) {
-            self.plan.saved.insert(value);
-            self.plan.regions[number].fetches.push(Fetch::Load(value));
+            self.regions.saved.insert(value);
+            self.regions.regions[number].fetches.push(Fetch::Load(value));
             return;
         }
         let mut operands = Vec::new();
@@ -55,13 +55,13 @@ impl Planner<'_> {
         for operand in operands {
             self.fetch(number, operand);
         }
-        self.plan.regions[number].fetches.push(Fetch::Remat(value));
+        self.regions.regions[number].fetches.push(Fetch::Remat(value));
     }
 
     /// Whether computing the value again costs little and needs nothing kept.
     fn is_rematerialisable(&self, value: Value, depth: u32) -> bool {
         let function = self.facts.function;
-        if self.plan.is_group_value(function, self.divergence, value) {
+        if self.regions.is_group_value(function, self.divergence, value) {
             return true;
         }
         let ValueDef::Inst(inst) = function.values[value.index()].def else {

@@ -6,7 +6,7 @@
 //! Without barriers there is one region. Values and variables that cross from one region to
 //! another are recomputed if that is cheap, or kept in the SIMD-group's frame (`frame.rs`).
 //!
-//! Here are the division ([`Plan`]) and what the [`Planner`] is; `marks` decides which instructions are group
+//! Here are the division ([`Regions`]) and what the [`Planner`] is; `marks` decides which instructions are group
 //! steps, `form_regions` cuts blocks into steps, `live_across` finds what regions take from each other.
 
 mod form_regions;
@@ -17,21 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value, ValueDef};
 
-use crate::cpu::facts::Facts;
-use crate::cpu::llvm_text::BlockName;
+use crate::facts::Facts;
 use anymetal_analysis::divergence::{Divergence, Shape};
-
-/// A jump target at group level.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GroupLabel {
-    pub(super) label: Label,
-    pub(super) exit: BlockName,
-    pub(super) continuing: BlockName,
-}
 
 /// A step of a group-level block.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub enum Step {
     /// An instruction that runs once.
     Group(Inst),
     /// A loop over the SIMD-groups.
@@ -44,7 +35,7 @@ pub(super) enum Step {
 
 /// How a region gets a value from another region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fetch {
+pub enum Fetch {
     /// Computes it again.
     Remat(Value),
     /// From the frame.
@@ -53,94 +44,95 @@ pub(super) enum Fetch {
 
 /// A region.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Region {
+pub struct Region {
     /// Its instructions, those of one block.
-    pub(super) insts: Vec<Inst>,
+    pub insts: Vec<Inst>,
     /// What it fetches first, in order.
-    pub(super) fetches: Vec<Fetch>,
+    pub fetches: Vec<Fetch>,
     /// Variables ((promoted ones, then arrays)) that it accesses.
-    pub(super) accesses: BTreeSet<usize>,
+    pub accesses: BTreeSet<usize>,
 }
 
 /// The division of a function.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub struct Regions {
     escapes: Vec<bool>,
-    pub(super) group_insts: Vec<bool>,
+    /// By instruction: whether it runs once per threadgroup.
+    pub group_insts: Vec<bool>,
     /// By promoted variable.
-    pub(super) wg_uniform_vars: Vec<bool>,
+    pub wg_uniform_vars: Vec<bool>,
     steps: BTreeMap<u32, Vec<Step>>,
     /// All regions.
-    pub(super) regions: Vec<Region>,
+    pub regions: Vec<Region>,
     /// By instruction; `usize::MAX`: none.
     region_of: Vec<usize>,
     /// The empty region in which a group-level construct samples its condition.
-    pub(super) samples: BTreeMap<Inst, usize>,
+    pub samples: BTreeMap<Inst, usize>,
     /// Values that are kept in frames.
-    pub(super) saved: BTreeSet<Value>,
+    pub saved: BTreeSet<Value>,
     used: Vec<bool>,
     /// Lanes may return while others go on to a later region.
-    pub(super) tracks_live: bool,
+    pub tracks_live: bool,
     /// SIMD-groups run by themselves, so they have to meet at barriers.
     meets_at_barriers: bool,
 }
 
-impl Plan {
+impl Regions {
     /// Divides a function.
-    pub(super) fn new(facts: Facts<'_>, divergence: &Divergence, independent_simdgroups: bool) -> Self {
+    pub fn new(facts: Facts<'_>, divergence: &Divergence, independent_simdgroups: bool) -> Self {
         let function = facts.function;
-        let mut planner = Planner { facts, divergence, plan: Self::default(), returned: false };
-        planner.plan.meets_at_barriers = independent_simdgroups;
-        planner.plan.escapes = vec![false; function.insts.len()];
-        planner.plan.group_insts = vec![false; function.insts.len()];
-        planner.plan.region_of = vec![usize::MAX; function.insts.len()];
-        planner.plan.used = vec![false; function.values.len()];
+        let mut planner = Planner { facts, divergence, regions: Self::default(), returned: false };
+        planner.regions.meets_at_barriers = independent_simdgroups;
+        planner.regions.escapes = vec![false; function.insts.len()];
+        planner.regions.group_insts = vec![false; function.insts.len()];
+        planner.regions.region_of = vec![usize::MAX; function.insts.len()];
+        planner.regions.used = vec![false; function.values.len()];
         for inst in &function.insts {
-            inst.op.for_each_operand(|operand| planner.plan.used[operand.index()] = true);
+            inst.op.for_each_operand(|operand| planner.regions.used[operand.index()] = true);
         }
         planner.mark_escapes(function.body);
         planner.choose_wg_uniform_vars();
         planner.form_regions(function.body);
         planner.find_fetches();
         debug_assert!(
-            planner.plan.regions.iter().flat_map(|region| &region.fetches).all(|fetch| match fetch {
-                Fetch::Load(value) => planner.plan.saved.contains(value),
+            planner.regions.regions.iter().flat_map(|region| &region.fetches).all(|fetch| match fetch {
+                Fetch::Load(value) => planner.regions.saved.contains(value),
                 Fetch::Remat(_) => true,
             }),
             "values that a region loads are saved"
         );
-        let plan = &mut planner.plan;
-        plan.tracks_live = plan.regions.len() > 1
-            && plan
+        let regions = &mut planner.regions;
+        regions.tracks_live = regions.regions.len() > 1
+            && regions
                 .regions
                 .iter()
                 .any(|region| region.insts.iter().any(|&inst| contains_return(function, inst)));
-        planner.plan
+        planner.regions
     }
 
     /// Whether a jump inside the construct leads out of it.
-    pub(super) fn escapes(&self, inst: Inst) -> bool {
+    pub fn escapes(&self, inst: Inst) -> bool {
         self.escapes[inst.index()]
     }
 
     /// Whether any instruction uses the value.
-    pub(super) fn is_used(&self, value: Value) -> bool {
+    pub fn is_used(&self, value: Value) -> bool {
         self.used[value.index()]
     }
 
     /// The steps of a group-level block.
-    pub(super) fn steps(&self, block: Block) -> &[Step] {
+    pub fn steps(&self, block: Block) -> &[Step] {
         let steps = self.steps.get(&block.0);
         steps.unwrap_or_else(|| panic!("{block} is not a group-level block"))
     }
 
     /// Whether both instructions run in one loop over the SIMD-groups.
-    pub(super) fn is_same_region(&self, a: Inst, b: Inst) -> bool {
+    pub fn is_same_region(&self, a: Inst, b: Inst) -> bool {
         self.region_of[a.index()] == self.region_of[b.index()]
     }
 
     /// Whether the value is known at group level.
-    pub(super) fn is_group_value(&self, function: &Function, divergence: &Divergence, value: Value) -> bool {
+    pub fn is_group_value(&self, function: &Function, divergence: &Divergence, value: Value) -> bool {
         let shapes = &divergence.values[value.index()];
         let known = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.is_constant);
         if shapes.iter().all(known) {
@@ -167,7 +159,7 @@ fn contains_return(function: &Function, inst: Inst) -> bool {
 struct Planner<'a> {
     facts: Facts<'a>,
     divergence: &'a Divergence,
-    plan: Plan,
+    regions: Regions,
     /// A thread may have returned before the current position.
     returned: bool,
 }
@@ -195,7 +187,7 @@ impl Planner<'_> {
             if let label @ Some(_) = op.label() {
                 inside.remove(&label);
             }
-            self.plan.escapes[inst.index()] = !inside.is_empty();
+            self.regions.escapes[inst.index()] = !inside.is_empty();
             all.extend(inside);
         }
         all
@@ -203,7 +195,7 @@ impl Planner<'_> {
 }
 
 /// Visits an instruction and those inside it.
-pub(super) fn for_each_inst(function: &Function, inst: Inst, visit: &mut impl FnMut(Inst)) {
+pub fn for_each_inst(function: &Function, inst: Inst, visit: &mut impl FnMut(Inst)) {
     visit(inst);
     for nested in function.inst(inst).op.blocks() {
         for &inner in function.block(nested) {

@@ -11,9 +11,9 @@
 use anymetal_ir::{Block, Inst, Op, Space, Type, Value};
 
 use super::{Planner, contains_return, for_each_inst};
-use crate::cpu::llvm_text::LANES;
-use crate::cpu::storage::Root;
-use crate::limits::cpu::MAX_UNIFORM_CONSTRUCT;
+use crate::limits::MAX_UNIFORM_CONSTRUCT;
+use crate::storage::Root;
+use anymetal_analysis::divergence::LANES;
 
 /// The memory that pending instructions write.
 #[derive(Clone, Copy, Default)]
@@ -45,23 +45,23 @@ impl Planner<'_> {
     pub(super) fn choose_wg_uniform_vars(&mut self) {
         // Without barriers there must be a single region, which group promoted variables could cut in two.
         let barriers = self.facts.group_level.any_barrier;
-        self.plan.wg_uniform_vars = vec![barriers; self.divergence.variables.len()];
+        self.regions.wg_uniform_vars = vec![barriers; self.divergence.variables.len()];
         // Each round can only turn promoted variables away, which can only turn instructions away.
         loop {
-            self.plan.group_insts.fill(false);
+            self.regions.group_insts.fill(false);
             self.returned = false;
             self.mark_group(self.facts.function.body);
-            let before = self.plan.wg_uniform_vars.clone();
+            let before = self.regions.wg_uniform_vars.clone();
             for index in 0..self.facts.function.insts.len() {
-                if !self.plan.group_insts[index] {
+                if !self.regions.group_insts[index] {
                     self.reject(Inst(index as u32));
                 }
             }
             debug_assert!(
-                before.iter().zip(&self.plan.wg_uniform_vars).all(|(before, now)| *before || !now),
+                before.iter().zip(&self.regions.wg_uniform_vars).all(|(before, now)| *before || !now),
                 "an iteration only removes variables, so the iterations end"
             );
-            if before == self.plan.wg_uniform_vars {
+            if before == self.regions.wg_uniform_vars {
                 return;
             }
         }
@@ -78,7 +78,7 @@ impl Planner<'_> {
             _ => return,
         };
         for var in self.facts.storage.vars_at(pointer, size).unwrap_or(0..0) {
-            self.plan.wg_uniform_vars[var] = false;
+            self.regions.wg_uniform_vars[var] = false;
         }
     }
 
@@ -134,7 +134,7 @@ impl Planner<'_> {
         let function = self.facts.function;
         let Op::If { cond, then, otherwise, .. } = function.inst(inst).op else {
             let group = self.is_group(inst, written);
-            self.plan.group_insts[inst.index()] = group;
+            self.regions.group_insts[inst.index()] = group;
             return group;
         };
         let insts = || function.block(then).iter().chain(function.block(otherwise)).copied();
@@ -142,15 +142,15 @@ impl Planner<'_> {
         for inner in insts() {
             group = group && self.mark_if_group(inner, written);
         }
-        self.plan.group_insts[inst.index()] = group;
+        self.regions.group_insts[inst.index()] = group;
         if !group {
-            for_each_inst(function, inst, &mut |inner| self.plan.group_insts[inner.index()] = false);
+            for_each_inst(function, inst, &mut |inner| self.regions.group_insts[inner.index()] = false);
         }
         group
     }
 
     fn is_known(&self, value: Value) -> bool {
-        self.plan.is_group_value(self.facts.function, self.divergence, value)
+        self.regions.is_group_value(self.facts.function, self.divergence, value)
     }
 
     /// All SIMD-groups are full, and no thread has returned.
@@ -169,7 +169,7 @@ impl Planner<'_> {
         }
         let wg_uniform_vars = |pointer: Value, ty: Type| {
             let vars = self.facts.storage.vars_at(pointer, i64::from(ty.size()));
-            vars.map(|vars| vars.into_iter().all(|var| self.plan.wg_uniform_vars[var]))
+            vars.map(|vars| vars.into_iter().all(|var| self.regions.wg_uniform_vars[var]))
         };
         let shapes = data.result.map(|result| &self.divergence.values[result.index()]);
         match &data.op {

@@ -8,18 +8,20 @@
 //! Invariant: every access to a local of the kind `Promoted` covers whole promoted variables.
 
 mod partition;
-pub(super) mod threadgroup;
 
-use crate::roots::Roots;
-pub(super) use crate::roots::{Pointer, Root};
+use anymetal_analysis::roots::Roots;
+pub use anymetal_analysis::roots::{Pointer, Root};
 use partition::{Holds, Partition};
 
 use anymetal_analysis::PointerSlots;
 use anymetal_ir::{Function, Inst, Kernel, Local, Scalar, Space, Value};
 
+/// Bytes of a unit of variables that calls pass pointers to.
+pub const PASSED_UNIT: u32 = 4;
+
 /// What a promoted variable holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PromotedType {
+pub enum PromotedType {
     /// A scalar.
     Scalar(Scalar),
     /// A pointer with this root, to this space.
@@ -28,38 +30,38 @@ pub(super) enum PromotedType {
 
 /// A scalar variable: part of a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PromotedVar {
+pub struct PromotedVar {
     /// Of which local.
-    pub(super) local: Local,
+    pub local: Local,
     /// At which byte.
-    pub(super) offset: i64,
+    pub offset: i64,
     /// Bytes.
-    pub(super) size: i64,
+    pub size: i64,
     /// What it holds.
-    pub(super) ty: PromotedType,
+    pub ty: PromotedType,
 }
 
 /// A local kept in memory: unit `u` of lane `l` is at byte `(u × 32 + l) × unit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Array {
+pub struct Array {
     /// Which local.
-    pub(super) local: Local,
+    pub local: Local,
     /// Bytes that stay together: 1, 2, 4 or 8.
-    pub(super) unit: u32,
+    pub unit: u32,
     /// How many units.
-    pub(super) units: u64,
+    pub units: u64,
 }
 
 impl Array {
     /// Bytes for all lanes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.units * u64::from(self.unit) * 32
     }
 }
 
 /// How a local is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum LocalKind {
+pub enum LocalKind {
     /// As promoted variables.
     Promoted,
     /// As the array of that index.
@@ -68,13 +70,13 @@ pub(super) enum LocalKind {
 
 /// All of it.
 #[derive(Clone, Debug)]
-pub(super) struct Storage {
+pub struct Storage {
     pointers: Vec<Pointer>,
     kinds: Vec<LocalKind>,
     /// Sorted by local and offset.
-    pub(super) vars: Vec<PromotedVar>,
+    pub vars: Vec<PromotedVar>,
     /// The locals kept in memory.
-    pub(super) arrays: Vec<Array>,
+    pub arrays: Vec<Array>,
     /// Locals that encoded pointers may point to.
     exposed: Vec<bool>,
     slots: PointerSlots,
@@ -82,7 +84,7 @@ pub(super) struct Storage {
 
 impl Storage {
     /// Analyses a function.
-    pub(super) fn new(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
+    pub fn new(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
         let enabled = kernel.args.iter().map(|argument| argument.enabled);
         let roots = Roots::solve(function, enabled, order);
         let mut partition = Partition::new(function, order, &roots.pointers, &roots.exposed);
@@ -120,27 +122,27 @@ impl Storage {
     }
 
     /// What is known of a pointer.
-    pub(super) fn pointer(&self, value: Value) -> Pointer {
+    pub fn pointer(&self, value: Value) -> Pointer {
         self.pointers[value.index()]
     }
 
     /// How the local is kept.
-    pub(super) fn kind(&self, local: Local) -> LocalKind {
+    pub fn kind(&self, local: Local) -> LocalKind {
         self.kinds[local.index()]
     }
 
     /// Whether encoded pointers may point to the local.
-    pub(super) fn is_exposed(&self, local: Local) -> bool {
+    pub fn is_exposed(&self, local: Local) -> bool {
         self.exposed[local.index()]
     }
 
     /// Whether the pointer in memory at an address is kept tagged; elsewhere it is an address.
-    pub(super) fn is_slot(&self, at: Value) -> bool {
+    pub fn is_slot(&self, at: Value) -> bool {
         self.slots.is_slot(at)
     }
 
     /// The indices of the local's promoted variables that begin in the byte range.
-    pub(super) fn vars_in(&self, local: Local, offset: i64, size: i64) -> std::ops::Range<usize> {
+    pub fn vars_in(&self, local: Local, offset: i64, size: i64) -> std::ops::Range<usize> {
         let start = self.vars.partition_point(|var| (var.local, var.offset) < (local, offset));
         let end = self.vars.partition_point(|var| (var.local, var.offset) < (local, offset + size));
         start..end
@@ -148,7 +150,7 @@ impl Storage {
 
     /// The promoted variables that an access through the pointer covers; `None` if it is not to promoted
     /// variables.
-    pub(super) fn vars_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
+    pub fn vars_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
         let Pointer { root: Root::Local(local), offset: Some(offset), .. } = self.pointer(pointer) else {
             return None;
         };
@@ -156,7 +158,7 @@ impl Storage {
     }
 
     /// The array that an access through the pointer is to.
-    pub(super) fn array_at(&self, pointer: Value) -> Option<usize> {
+    pub fn array_at(&self, pointer: Value) -> Option<usize> {
         let Root::Local(local) = self.pointer(pointer).root else { return None };
         if let LocalKind::Array(index) = self.kind(local) { Some(index) } else { None }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::{Function, Inst, Local, Op, Scalar, Space, Type};
 
-use super::{Pointer, Root};
+use super::{PASSED_UNIT, Pointer, Root};
 
 /// One scalar of a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,7 +183,7 @@ impl Partition {
             if !filled {
                 self.share_units();
                 for parts in self.locals.iter_mut().filter(|parts| parts.passed) {
-                    parts.unit = crate::cpu::emit::UNIT;
+                    parts.unit = PASSED_UNIT;
                 }
                 return;
             }

@@ -15,9 +15,9 @@ use super::lane::{Lane, Width};
 use super::memory::Address;
 use crate::cpu::argument_slots;
 use crate::cpu::llvm_text::{LANES, Opd};
-use crate::cpu::storage::Root;
 use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
 use anymetal_analysis::ranges::offset_bound;
+use anymetal_simd::storage::Root;
 
 /// Zeros to read where an access is out of bounds: [`ZEROS_BYTES`] of them.
 pub(super) const ZEROS: &str = "@am.zeros";
@@ -84,8 +84,8 @@ impl Emitter<'_, '_> {
             Root::Local(local) => {
                 let size = self.facts.function.locals[local.index()].size;
                 let base = match self.facts.storage.kind(local) {
-                    crate::cpu::storage::LocalKind::Array(array) => self.array_slot(array),
-                    crate::cpu::storage::LocalKind::Promoted => Opd::text("null"),
+                    anymetal_simd::storage::LocalKind::Array(array) => self.array_slot(array),
+                    anymetal_simd::storage::LocalKind::Promoted => Opd::text("null"),
                 };
                 // Not kept: in barrier regions an array's place changes with the SIMD-group.
                 return Place::known(base, Opd::Int(size as i64), root);

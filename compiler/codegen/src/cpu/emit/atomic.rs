@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
         result: Option<Value>,
         fp: FpMode,
     ) -> Vec<Lane> {
-        let is_used = result.is_some_and(|result| self.plan.is_used(result));
+        let is_used = result.is_some_and(|result| self.regions.is_used(result));
         if !address.offset.is_uniform() {
             return match operation.op {
                 Op::AtomicRmw(op, _, operand) if !operation.shared && !is_used && self.mask == Mask::All => {

@@ -9,15 +9,15 @@ use anymetal_ir::{Inst, Op, Scalar, Value};
 use anymetal_opt::{Feature, RemarkId};
 
 use super::Emitter;
-use super::access::{Plan, plan};
 use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::storage::Root;
-use crate::limits::cpu::{MAX_CHUNK_BYTES, MAX_RUN_ELEMENTS};
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::access::{Strategy, plan};
+use anymetal_simd::bundles::Member;
+use anymetal_simd::limits::{MAX_CHUNK_BYTES, MAX_RUN_ELEMENTS};
+use anymetal_simd::storage::Root;
 
 /// A load.
 #[derive(Clone, Copy, Debug)]
@@ -107,9 +107,9 @@ impl Emitter<'_, '_> {
             };
             let item = Item::of(self.facts.function.ty(result));
             let is_plain = shape.is_some_and(|shape| {
-                matches!(plan(shape, i64::from(item.scalar.size()), item.count as i64), Plan::Runs(_))
+                matches!(plan(shape, i64::from(item.scalar.size()), item.count as i64), Strategy::Runs(_))
             });
-            if is_plain || !self.plan.is_same_region(first, inst) || self.is_part_of_fragment(result) {
+            if is_plain || !self.regions.is_same_region(first, inst) || self.is_part_of_fragment(result) {
                 continue;
             }
             let part = Part { inst, pointer, result, item, offset };
@@ -150,7 +150,7 @@ impl Emitter<'_, '_> {
             let item = chunk.item;
             let here = Address { extra: chunk.start(), ..address.clone() };
             match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-                Plan::Runs(runs) if item.count <= MAX_RUN_ELEMENTS => {
+                Strategy::Runs(runs) if item.count <= MAX_RUN_ELEMENTS => {
                     loaded.extend(self.load_runs(&here, &bases, shape, &runs, item, &mut Vec::new()));
                 }
                 _ => {

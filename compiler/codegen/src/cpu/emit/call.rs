@@ -13,7 +13,7 @@ use super::lane::{Lane, Width};
 use super::subroutine::{Passing, passed_bytes, passed_scalar};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{Bound, LANES, MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::storage::Root;
+use anymetal_simd::storage::Root;
 
 /// What one argument is passed as, up to what lanes may differ in.
 enum Argument {

@@ -18,7 +18,7 @@ use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
 use crate::cpu::emit::allocation::Place;
 use crate::cpu::llvm_text::{LANES, Opd};
-use crate::patterns::{PointerSum, pointer_sum, widened};
+use anymetal_analysis::patterns::{PointerSum, pointer_sum, widened};
 
 /// Lanes of a half, and elements of a register.
 const HALF: usize = LANES / 2;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use anymetal_ir::{Inst, Scalar, Value};
 
 use super::Emitter;
-use super::group::Fetch;
 use super::lane::Lane;
 use crate::cpu::llvm_text::{BlockName, MASK, Opd, lanes_type, scalar_type};
 use anymetal_analysis::divergence::Shape;
+use anymetal_simd::regions::Fetch;
 
 /// Where things are in a frame.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl Emitter<'_, '_> {
     /// Lays out the frame; gives its bytes.
     pub(super) fn lay_out_frame(&mut self) -> u64 {
         let mut layout = Layout { bytes: 8, ..Layout::default() };
-        for value in self.plan.saved.clone() {
+        for value in self.regions.saved.clone() {
             let scalar = self.scalar(value);
             let bytes =
                 self.divergence.values[value.index()].iter().map(|shape| component_step(shape, scalar)).sum();
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
         }
         let vars = self.facts.storage.vars.len();
         let mut live_across = std::collections::BTreeSet::new();
-        for region in &self.plan.regions {
+        for region in &self.regions.regions {
             // Regions that only sample a condition have no instructions.
             let Some(&first) = region.insts.first() else { continue };
             let live = self.facts.liveness.before(first);
@@ -84,7 +84,7 @@ impl Emitter<'_, '_> {
         }
         for variable in live_across {
             if variable < vars {
-                if self.plan.wg_uniform_vars[variable] {
+                if self.regions.wg_uniform_vars[variable] {
                     continue;
                 }
                 if self.is_in_tile(variable) {
@@ -103,7 +103,7 @@ impl Emitter<'_, '_> {
                 layout.variables.insert(variable, offset);
             }
         }
-        let needed = self.plan.tracks_live || layout.bytes > 8;
+        let needed = self.regions.tracks_live || layout.bytes > 8;
         let bytes = if needed { round_up(layout.bytes, VECTOR_ALIGN) } else { 0 };
         assert!(bytes >= layout.bytes || !needed, "the frame contains its slots");
         self.layout = layout;
@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn fetch_values(&mut self, number: usize) {
-        for fetch in self.plan.regions[number].fetches.clone() {
+        for fetch in self.regions.regions[number].fetches.clone() {
             match fetch {
                 Fetch::Remat(value) => {
                     let anymetal_ir::ValueDef::Inst(inst) = self.facts.function.values[value.index()].def
@@ -246,11 +246,11 @@ impl Emitter<'_, '_> {
     /// can have written them yet, so that no undefined bits reach a branch.
     pub(super) fn fetch_promoted(&mut self, number: usize) {
         let vars = self.facts.storage.vars.len();
-        let region = self.plan.regions[number].clone();
+        let region = self.regions.regions[number].clone();
         // A region that only samples a condition accesses no variables.
         let Some(&first) = region.insts.first() else { return };
         for &var in region.accesses.iter().filter(|&&variable| variable < vars) {
-            if self.plan.wg_uniform_vars[var] || self.is_in_tile(var) {
+            if self.regions.wg_uniform_vars[var] || self.is_in_tile(var) {
                 continue;
             }
             let scalar = self.promoted_scalar(var);
@@ -273,7 +273,7 @@ impl Emitter<'_, '_> {
 
     pub(super) fn save_promoted(&mut self, number: usize) {
         let vars = self.facts.storage.vars.len();
-        let region = self.plan.regions[number].clone();
+        let region = self.regions.regions[number].clone();
         // A region that only samples a condition accesses no variables.
         let Some(&last) = region.insts.last() else { return };
         for &var in region.accesses.iter().filter(|&&variable| variable < vars) {

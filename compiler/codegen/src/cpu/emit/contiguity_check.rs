@@ -9,9 +9,9 @@ use super::available_checks::Test;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, wrap_int};
-use crate::cpu::storage::Root;
-use crate::patterns::{PointerSum, pointer_sum, widened};
 use anymetal_analysis::divergence::Shape;
+use anymetal_analysis::patterns::{PointerSum, pointer_sum, widened};
+use anymetal_simd::storage::Root;
 
 /// Lanes side by side, or in one place.
 #[derive(Debug)]

@@ -3,17 +3,17 @@
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Pieces, Scalar, Space, Value};
 
-use super::access::runs;
 use super::available_checks::Test;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd};
-use crate::cpu::storage::{PromotedType, Root};
 use crate::limits::cpu::{MAX_FALLBACK_PIECES, MAX_PIECES, MAX_VARYING_PIECES};
-use crate::polls::LoopPolls;
+use crate::polls::bound_of_pieces;
 use crate::tagged::saturated_forward;
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::access::runs;
+use anymetal_simd::storage::{PromotedType, Root};
 
 /// One end of a copy between memories that lanes share.
 struct End {
@@ -315,7 +315,7 @@ impl Emitter<'_, '_> {
         let (head, done) = (self.t.block(), self.t.block());
         // Computed outside of the loop: a pointer's definition is there.
         let starts: Vec<Lane> = pointers.iter().map(|&pointer| self.start_of_pieces(pointer)).collect();
-        self.t.loop_header(head, LoopPolls::bound_of_pieces(count.unsigned_abs()));
+        self.t.loop_header(head, bound_of_pieces(count.unsigned_abs()));
         let index = self.t.load("i64", &slot, 8);
         let bytes = self.t.mul("i64", &index, &Opd::Int(step));
         for (start, &pointer) in starts.iter().zip(pointers) {
@@ -374,7 +374,7 @@ impl Emitter<'_, '_> {
 
     /// Polls before the next piece, if there are many.
     fn end_piece(&mut self, count: i64) {
-        if LoopPolls::bound_of_pieces(count.unsigned_abs()).is_none() {
+        if bound_of_pieces(count.unsigned_abs()).is_none() {
             self.poll();
         }
     }

@@ -12,7 +12,6 @@ use anymetal_ir::{Kernel, Module, Op, Query};
 use anymetal_opt::Feature;
 
 use super::allocation::{ZEROS, ZEROS_BYTES};
-use super::group::Plan;
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
 use super::nontemporal::NonTemporal;
@@ -20,16 +19,19 @@ use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::polls::SubroutineLoops;
 use super::remarks::Remarks;
 use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
-use crate::cpu::facts::Facts;
 use crate::cpu::inline_budget::limit_inlining;
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
-use crate::cpu::stencil_rows::StencilRows;
-use crate::cpu::storage::threadgroup::ThreadgroupVariables;
+use crate::cpu::threadgroup::ThreadgroupVariables;
 use crate::cpu::whole_geometry;
 use crate::limits::cpu::MAX_VERSIONED_SIZE;
-use crate::polls::{self, Work};
+use anymetal_analysis::polls::Work;
+use anymetal_simd::facts::Facts;
+use anymetal_simd::regions::Regions;
+use anymetal_simd::stencil_rows::StencilRows;
+
+use crate::polls;
 use anymetal_analysis::divergence::{Divergence, Geometry};
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.
@@ -237,8 +239,8 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, i
         Some(size) => size.map(|size| Opd::Int(i64::from(size))),
         None => size,
     };
-    let plan = Plan::new(facts, divergence, shared.independent_simdgroups);
-    let matrices = Matrices::new(Uses::new(facts, divergence, &plan));
+    let regions = Regions::new(facts, divergence, shared.independent_simdgroups);
+    let matrices = Matrices::new(Uses::new(facts, divergence, &regions));
     let function = facts.function;
     let waiting = match shared.independent_simdgroups {
         true => waiting_loops(shared.module, function),
@@ -284,7 +286,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, i
         contexts: Vec::new(),
         exit: groups.exit,
         copies_left,
-        plan,
+        regions,
         loops,
         group_work: Work::default(),
         layout: super::context_save::Layout::default(),

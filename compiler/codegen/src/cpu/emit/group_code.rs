@@ -7,15 +7,23 @@ use anymetal_abi::{GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL, YieldReason};
 use anymetal_ir::{Block, Inst, Label, Op, Value};
 use anymetal_opt::RemarkId;
 
-use super::group::{GroupLabel, Step};
 use super::lane::Lane;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{BlockName, MASK, Opd, lanes_type, scalar_type};
+use anymetal_simd::regions::Step;
+
+/// A jump target at group level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupLabel {
+    pub(super) label: Label,
+    pub(super) exit: BlockName,
+    pub(super) continuing: BlockName,
+}
 
 impl Emitter<'_, '_> {
     /// Emits the whole body.
     pub(super) fn body(&mut self) {
-        if self.plan.tracks_live {
+        if self.regions.tracks_live {
             self.initialise_live();
         }
         let body = self.facts.function.body;
@@ -27,7 +35,7 @@ impl Emitter<'_, '_> {
     }
 
     fn group_steps(&mut self, block: Block) {
-        for step in self.plan.steps(block).to_vec() {
+        for step in self.regions.steps(block).to_vec() {
             if self.t.is_ended() {
                 return;
             }
@@ -150,7 +158,7 @@ impl Emitter<'_, '_> {
     /// A condition or selector of group-level code: known once for the group, or taken from a lane
     /// that has not returned, because all of those agree.
     fn group_value(&mut self, inst: Inst, value: Value) -> Opd {
-        let Some(&number) = self.plan.samples.get(&inst) else {
+        let Some(&number) = self.regions.samples.get(&inst) else {
             // Every SIMD-group computes the same lanes. A kernel whose barriers are not divergent agrees in
             // all of them.
             return self.at(value, 0, 0);
@@ -162,7 +170,7 @@ impl Emitter<'_, '_> {
         self.fetch_values(number);
         let end = self.t.block();
         self.mask = Mask::All;
-        if self.plan.tracks_live {
+        if self.regions.tracks_live {
             let live = self.leave_without_live(end);
             self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
         }

@@ -8,8 +8,8 @@ use anymetal_ir::{CmpOp, Inst, Op, Query, Value};
 
 use super::Emitter;
 use crate::cpu::llvm_text::Opd;
-use crate::patterns::comparison;
 use anymetal_analysis::divergence::Position;
+use anymetal_analysis::patterns::comparison;
 
 /// The SIMD-groups from `start` to before `end`.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl Emitter<'_, '_> {
     /// what depends on it.
     fn condition_of_region(&self, number: usize) -> Option<(Subject, CmpOp, Value)> {
         let function = self.facts.function;
-        let insts = &self.plan.regions[number].insts;
+        let insts = &self.regions.regions[number].insts;
         let (&last, before) = insts.split_last()?;
         let Op::If { cond, otherwise, .. } = function.inst(last).op else {
             // The region does something without a condition.
@@ -92,13 +92,13 @@ impl Emitter<'_, '_> {
         };
         let is_kept = |inst: &Inst| {
             let result = function.inst(*inst).result;
-            result.is_some_and(|value| self.plan.saved.contains(&value))
+            result.is_some_and(|value| self.regions.saved.contains(&value))
         };
         let is_idle = |inst: &Inst| {
             let op = &function.inst(*inst).op;
             (op.only_computes() || matches!(op, Op::LocalStart(_))) && !is_kept(inst)
         };
-        if !function.block(otherwise).is_empty() || !before.iter().all(is_idle) || self.plan.tracks_live {
+        if !function.block(otherwise).is_empty() || !before.iter().all(is_idle) || self.regions.tracks_live {
             return None;
         }
         let (op, a, b) = comparison(function, cond)?;
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
             (None, Some(position), CmpOp::Eq) => (position, CmpOp::Eq, a),
             _ => return None,
         };
-        let known = self.plan.is_group_value(function, self.divergence, limit);
+        let known = self.regions.is_group_value(function, self.divergence, limit);
         (known && self.shape(limit, 0).is_uniform()).then_some((position, op, limit))
     }
 

@@ -17,12 +17,12 @@ use super::lane::Lane;
 use super::memory::Item;
 use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
-use crate::cpu::interior::{Interior, Known, Sum};
 use crate::cpu::llvm_text::{LANES, Opd};
-use crate::cpu::polynomial::{Factor, Polynomial};
-use crate::cpu::storage::Root;
 use crate::limits::cpu::MAX_COPY;
-use crate::patterns::{PointerSum, pointer_sum, widened};
+use anymetal_analysis::patterns::{PointerSum, pointer_sum, widened};
+use anymetal_simd::interior::{Interior, Known, Sum};
+use anymetal_simd::polynomial::{Factor, Polynomial};
+use anymetal_simd::storage::Root;
 
 /// A pointer of all SIMD-groups, all accesses through which are in bounds.
 #[derive(Clone, Debug)]
@@ -136,8 +136,8 @@ impl Emitter<'_, '_> {
     /// The way through a region with stencil rows that can be tested together.
     fn interior_path(&mut self, number: usize) -> Option<InteriorPath> {
         let threads = self.facts.geometry.threads()?;
-        let insts = self.plan.regions[number].insts.clone();
-        let is_only_region = self.plan.regions.len() == 1 && !self.plan.tracks_live;
+        let insts = self.regions.regions[number].insts.clone();
+        let is_only_region = self.regions.regions.len() == 1 && !self.regions.tracks_live;
         let is_whole = threads.is_multiple_of(LANES as u32) && threads > LANES as u32;
         let may_version = self.may_version_guards && self.has(Feature::Interior);
         if !is_only_region || !is_whole || !may_version || self.size(&insts) > MAX_COPY {
@@ -194,7 +194,7 @@ impl Emitter<'_, '_> {
             if function.ty(value) != Type::Scalar(Scalar::I32) {
                 continue;
             }
-            if self.plan.is_group_value(function, self.divergence, value) {
+            if self.regions.is_group_value(function, self.divergence, value) {
                 known.before.insert(value);
             } else if self.is_always_there(value) {
                 known.loadable.insert(value);

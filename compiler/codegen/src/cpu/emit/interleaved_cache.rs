@@ -6,9 +6,9 @@
 use anymetal_opt::Feature;
 
 use super::Emitter;
-use super::access::Run;
 use super::memory::Item;
 use crate::cpu::llvm_text::{LANES, Opd};
+use anymetal_simd::access::Run;
 
 /// A loaded vector: its components, and the runs of memory that they were picked from.
 #[derive(Clone, Debug)]

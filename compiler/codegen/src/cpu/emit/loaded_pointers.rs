@@ -15,10 +15,10 @@ use super::Emitter;
 use super::lane::{Lane, Width};
 use super::out_of_line::Helper;
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::storage::Root;
 use crate::tagged::{self, BIAS, OFFSET_BITS, Search};
 use anymetal_analysis::divergence::transfer::addressed;
 use anymetal_analysis::divergence::{Affine, Shape};
+use anymetal_simd::storage::Root;
 
 /// The text of [`Helper::Pointer`].
 pub(super) fn pointer() -> String {

@@ -8,9 +8,9 @@ use anymetal_ir::{CastOp, CmpOp, Value};
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
-use crate::patterns::comparison;
 use anymetal_analysis::divergence::Affine;
 use anymetal_analysis::divergence::transfer::may_wrap;
+use anymetal_analysis::patterns::comparison;
 use anymetal_analysis::ranges::upper_bound;
 
 /// What is known of a mask.

@@ -23,7 +23,6 @@
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
 
-mod access;
 mod allocation;
 mod assumptions;
 mod atomic;
@@ -38,7 +37,6 @@ mod control;
 mod copy;
 mod entry;
 mod gather;
-mod group;
 mod group_code;
 mod group_loop;
 mod group_span;
@@ -84,20 +82,21 @@ use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 use anymetal_opt::Feature;
 
 use crate::elementwise::{arith, cast};
-use crate::polls::Work;
+use anymetal_analysis::polls::Work;
 
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
 use mask::Mask;
-pub(super) use subroutine::{Subroutines, UNIT};
+pub(super) use subroutine::Subroutines;
 
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{CpuOptions, FaultSite};
-use super::stencil_rows::StencilRows;
-use super::storage::{PromotedType, Root};
-use crate::cpu::facts::Facts;
 use anymetal_analysis::divergence::{Affine, Divergence, Shape};
+use anymetal_simd::facts::Facts;
+use anymetal_simd::regions::Regions;
+use anymetal_simd::stencil_rows::StencilRows;
+use anymetal_simd::storage::{PromotedType, Root};
 
 /// What all versions of a kernel share.
 #[derive(Debug)]
@@ -190,7 +189,7 @@ pub(super) struct Emitter<'a, 'm> {
     exit: u32,
     /// How many more all-lanes-on copies of code may be nested.
     copies_left: u32,
-    plan: group::Plan,
+    regions: Regions,
     loops: Rc<polls::FunctionLoops>,
     /// Work since the last poll, at group level.
     group_work: Work,
@@ -205,7 +204,7 @@ pub(super) struct Emitter<'a, 'm> {
     /// in it had an effect.
     bail: Option<BlockName>,
     /// Labels of group-level constructs around the position.
-    group_labels: Vec<group::GroupLabel>,
+    group_labels: Vec<group_code::GroupLabel>,
     /// What slow paths need, once needed.
     slow: Option<memory::SlowBuffers>,
     /// Available bounds checks.

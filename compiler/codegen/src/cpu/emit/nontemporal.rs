@@ -15,9 +15,9 @@ use anymetal_ir::{Block, Function, Op, Space, Type, Value};
 
 use super::Emitter;
 use super::memory::Address;
-use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::storage::Root;
+use anymetal_simd::facts::Facts;
+use anymetal_simd::storage::Root;
 
 /// Buffers shorter than this are written through the caches.
 const MIN_BUFFER_BYTES: i64 = 32 << 20;

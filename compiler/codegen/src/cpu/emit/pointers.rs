@@ -5,9 +5,9 @@ use anymetal_ir::{Inst, Op, Value};
 use super::Emitter;
 use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{MASK, Opd};
-use crate::cpu::storage::Root;
 use crate::tagged::saturation;
 use anymetal_analysis::divergence::Shape;
+use anymetal_simd::storage::Root;
 
 impl Emitter<'_, '_> {
     pub(super) fn pointer_sum(&mut self, inst: Inst, result: Value) -> Lane {

@@ -13,10 +13,10 @@ use super::Emitter;
 use super::subroutine::{Subroutines, batch_lanes};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
-use crate::limits::MAX_UNPOLLED_WORK;
 use crate::limits::cpu::MAX_SIMDGROUPS;
-use crate::polls::{CallWork, PollPlan, PollTarget};
 use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::limits::MAX_UNPOLLED_WORK;
+use anymetal_analysis::polls::{CallWork, PollPlan, PollTarget};
 use anymetal_analysis::ranges::upper_bound;
 
 /// The polls of a function.
@@ -105,7 +105,7 @@ impl Emitter<'_, '_> {
         if self.loops.waiting.contains(&inst) {
             self.yield_simdgroup(YieldReason::Waits);
         }
-        if self.loops.polls.of_loop(inst).bound().is_none() {
+        if self.loops.polls.of_loop(inst).trips().is_none() {
             self.poll();
         }
     }

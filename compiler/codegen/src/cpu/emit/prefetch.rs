@@ -5,8 +5,8 @@ use anymetal_ir::{PrefetchHint, Space, Value};
 use super::Emitter;
 use super::lane::Lane;
 use crate::cpu::llvm_text::{LANES, Opd, Text};
-use crate::cpu::storage::Root;
-use crate::limits::cpu::MAX_SPAN;
+use anymetal_simd::limits::MAX_SPAN;
+use anymetal_simd::storage::Root;
 
 /// Bytes of a cache line.
 const LINE: i64 = 64;

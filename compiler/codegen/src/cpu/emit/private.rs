@@ -15,8 +15,8 @@ use super::out_of_line::Helper;
 use super::private_parts::Parts;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::storage::{Array, Pointer, Root};
 use crate::limits::cpu::MAX_STACK_ARRAY_BYTES;
+use anymetal_simd::storage::{Array, Pointer, Root};
 
 /// Where the arrays is in scratch memory, for those that do, and what these take.
 pub(super) fn scratch_places(arrays: &[Array]) -> (Vec<Option<u64>>, u64) {

@@ -8,8 +8,8 @@ use anymetal_ir::{Inst, Scalar, Value};
 use super::lane::{Lane, Width};
 use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::storage::{PromotedType, Root};
 use anymetal_analysis::divergence::Shape;
+use anymetal_simd::storage::{PromotedType, Root};
 
 impl Emitter<'_, '_> {
     pub(super) fn promoted_scalar(&self, var: usize) -> Scalar {
@@ -30,7 +30,7 @@ impl Emitter<'_, '_> {
             Shape::Affine(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
             _ => vec![self.t.alloca(&lanes_type(element), 64)],
         };
-        if self.plan.wg_uniform_vars[var] {
+        if self.regions.wg_uniform_vars[var] {
             // No undefined bits may reach a branch; other promoted variables are set where regions begin.
             let (ty, zero) = match &self.divergence.variables[var] {
                 Shape::Affine(_) => (element.to_owned(), zero_of(self.promoted_scalar(var))),

@@ -10,10 +10,10 @@ use super::arith::{self, Arithmetic};
 use super::cast;
 use super::lane::{Lane, Width};
 use super::{Emitter, zero_lane};
-use crate::cpu::float_range;
 use crate::cpu::llvm_text::{MASK, Opd, scalar_type};
 use crate::elementwise::constant;
 use anymetal_analysis::divergence::{Affine, Shape, transfer};
+use anymetal_simd::float_range;
 
 impl Emitter<'_, '_> {
     /// Computes the result of an operation without effects.

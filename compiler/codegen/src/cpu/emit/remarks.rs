@@ -12,14 +12,14 @@ use anymetal_opt::if_convert;
 use anymetal_opt::{Remark, RemarkId, RemarkValue};
 
 use super::Emitter;
-use super::access::{Plan, Run};
 use super::lane::Lane;
 use super::memory::{Address, Item};
-use crate::cpu::facts::Facts;
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::storage::Root;
 use crate::limits::cpu::MAX_CAUSE_DISTANCE;
 use anymetal_analysis::divergence::{Geometry, Shape};
+use anymetal_simd::access::{Run, Strategy};
+use anymetal_simd::facts::Facts;
+use anymetal_simd::storage::Root;
 
 /// The remarks on a kernel's versions.
 #[derive(Debug, Default)]
@@ -141,7 +141,7 @@ impl Emitter<'_, '_> {
         inst: Inst,
         kind: AccessKind,
         (address, item): (&Address, Item),
-        plan: impl FnOnce(&Address, Item) -> Option<Plan>,
+        plan: impl FnOnce(&Address, Item) -> Option<Strategy>,
     ) {
         if self.shared.remarks.is_none() {
             // They are not requested, and the plan is made again where it is used.
@@ -161,10 +161,10 @@ impl Emitter<'_, '_> {
                 remark = guess.add_to(remark);
             }
             remark = match &plan {
-                Some(Plan::Runs(runs)) if runs.len() > 1 => remark.with("runs", runs.len() as i64),
-                Some(Plan::Span { elements, .. }) => remark.with("elements", *elements as i64),
-                Some(Plan::Runs(_) | Plan::Uniform) => remark,
-                Some(Plan::Gather) | None => this.with_reason(remark, address),
+                Some(Strategy::Runs(runs)) if runs.len() > 1 => remark.with("runs", runs.len() as i64),
+                Some(Strategy::Span { elements, .. }) => remark.with("elements", *elements as i64),
+                Some(Strategy::Runs(_) | Strategy::Uniform) => remark,
+                Some(Strategy::Gather) | None => this.with_reason(remark, address),
             };
             let bounds = match (this.shared.options.checks, this.is_in_bounds(address, item.bytes())) {
                 (false, _) => "unchecked",
@@ -348,18 +348,18 @@ fn remarks_on_prefetches(facts: Facts<'_>) -> Vec<Remark> {
     found.into_values().collect()
 }
 
-fn access_id(kind: AccessKind, plan: Option<&Plan>) -> RemarkId {
+fn access_id(kind: AccessKind, plan: Option<&Strategy>) -> RemarkId {
     let is_contiguous = |runs: &[Run]| matches!(runs, [Run { same: false, .. }]);
     match (kind, plan) {
-        (AccessKind::Store, Some(Plan::Uniform)) => RemarkId::StoreUniform,
-        (AccessKind::Store, Some(Plan::Runs(runs))) if is_contiguous(runs) => RemarkId::StoreContiguous,
-        (AccessKind::Store, Some(Plan::Runs(_))) => RemarkId::StoreRuns,
+        (AccessKind::Store, Some(Strategy::Uniform)) => RemarkId::StoreUniform,
+        (AccessKind::Store, Some(Strategy::Runs(runs))) if is_contiguous(runs) => RemarkId::StoreContiguous,
+        (AccessKind::Store, Some(Strategy::Runs(_))) => RemarkId::StoreRuns,
         (AccessKind::Store, _) => RemarkId::StoreScatter,
-        (_, Some(Plan::Uniform)) => RemarkId::LoadUniform,
-        (_, Some(Plan::Runs(runs))) if is_contiguous(runs) => RemarkId::LoadContiguous,
-        (_, Some(Plan::Runs(_))) => RemarkId::LoadRuns,
-        (_, Some(Plan::Span { .. })) => RemarkId::LoadStrided,
-        (_, Some(Plan::Gather) | None) => RemarkId::LoadGather,
+        (_, Some(Strategy::Uniform)) => RemarkId::LoadUniform,
+        (_, Some(Strategy::Runs(runs))) if is_contiguous(runs) => RemarkId::LoadContiguous,
+        (_, Some(Strategy::Runs(_))) => RemarkId::LoadRuns,
+        (_, Some(Strategy::Span { .. })) => RemarkId::LoadStrided,
+        (_, Some(Strategy::Gather) | None) => RemarkId::LoadGather,
     }
 }
 

@@ -6,15 +6,15 @@
 
 use anymetal_opt::Feature;
 
-use super::access::{Piece, Run, pieces};
 use super::available_checks::Test;
 use super::indexed_gather::IndexedAccess;
 use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
-use crate::limits::cpu::{MAX_SCATTER_COMPONENTS, MAX_SCATTER_STORES};
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::access::{Piece, Run, pieces};
+use anymetal_simd::limits::{MAX_SCATTER_COMPONENTS, MAX_SCATTER_STORES};
 
 impl Emitter<'_, '_> {
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {

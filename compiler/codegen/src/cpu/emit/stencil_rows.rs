@@ -9,17 +9,17 @@ use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
 use anymetal_opt::RemarkId;
 
-use super::access::{Plan, Run, extent_of_segment, plan};
 use super::allocation::Place;
 use super::cast;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::stencil_rows::{MIN_LOADS, RowSet};
-use crate::cpu::storage::Root;
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::access::{Run, Strategy, extent_of_segment, plan};
+use anymetal_simd::bundles::Member;
+use anymetal_simd::stencil_rows::{MIN_LOADS, RowSet};
+use anymetal_simd::storage::Root;
 
 /// Bytes of a vector that is shifted.
 const VECTOR: i64 = 64;
@@ -154,7 +154,7 @@ impl Emitter<'_, '_> {
             let is_alike = shape.is_assumed()
                 && shape.segments == 1
                 && common.as_ref().is_none_or(|common| *common == shape)
-                && self.plan.is_same_region(first, inst)
+                && self.regions.is_same_region(first, inst)
                 && !self.is_part_of_fragment(result);
             if is_argument && is_alike {
                 common = Some(shape);
@@ -162,7 +162,7 @@ impl Emitter<'_, '_> {
             }
         }
         let shape = common?;
-        let Plan::Runs(runs) = plan(&shape, i64::from(item.scalar.size()), item.count as i64) else {
+        let Strategy::Runs(runs) = plan(&shape, i64::from(item.scalar.size()), item.count as i64) else {
             // The lanes are not side by side.
             return None;
         };

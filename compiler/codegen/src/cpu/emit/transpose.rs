@@ -7,10 +7,10 @@
 use anymetal_opt::Feature;
 
 use super::Emitter;
-use super::access::Run;
 use super::allocation::Place;
 use super::memory::Item;
 use crate::cpu::llvm_text::{LANES, Opd};
+use anymetal_simd::access::Run;
 
 /// Bytes of a quarter.
 const QUARTER: usize = 16;

@@ -9,7 +9,7 @@ use super::available_checks::Test;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, mangle};
-use crate::cpu::storage::Root;
+use anymetal_simd::storage::Root;
 
 impl Emitter<'_, '_> {
     /// Whether the processor stores and loads vectors of such elements under a mask.

@@ -10,7 +10,7 @@ use anymetal_opt::Feature;
 
 use super::control::Context;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::BlockName;
+use crate::cpu::llvm_text::{BlockName, Bound};
 use crate::limits::cpu::MAX_LOOP_COPY;
 
 impl Emitter<'_, '_> {
@@ -55,7 +55,7 @@ impl Emitter<'_, '_> {
             return false;
         }
         let (head, go, left) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.loop_header(head, self.loops.polls.of_loop(inst).bound());
+        self.t.loop_header(head, self.loops.polls.of_loop(inst).trips().map(Bound::Trips));
         self.contexts.push(Context::Construct {
             inst,
             label,

@@ -12,9 +12,9 @@ use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value, ValueD
 use super::Emitter;
 use crate::elementwise::Width;
 use crate::llvm_text::Opd;
-use crate::roots::Root;
 use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, saturated_forward};
 use anymetal_analysis::ranges::offset_bound;
+use anymetal_analysis::roots::Root;
 
 /// An allocation.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use super::Emitter;
 use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::llvm_text::{Bound, Opd};
-use crate::polls::LoopPolls;
+use crate::polls::bound_of_pieces;
 
 /// A range that is moved.
 struct Move {
@@ -119,7 +119,7 @@ impl Emitter<'_> {
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
-        let polls = self.input.options.stoppable && LoopPolls::bound_of_pieces(count).is_none();
+        let polls = self.input.options.stoppable && bound_of_pieces(count).is_none();
         self.t.loop_header(head, (!polls).then_some(Bound::Trips(count)));
         let at = self.t.load("i64", &counter, 8);
         body(self, &at);

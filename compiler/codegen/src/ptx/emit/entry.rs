@@ -15,7 +15,7 @@ use super::memory::ZEROS;
 use crate::cpu::{CodegenError, argument_slots};
 use crate::llvm_text::Opd;
 use crate::polls;
-use crate::roots::Root;
+use anymetal_analysis::roots::Root;
 
 /// The number of the first metadata node of a loop; each loop has its own.
 pub(super) const FIRST_LOOP_NODE: usize = 5;

@@ -11,7 +11,7 @@ use super::Emitter;
 use super::allocation::{Place, pointer_type};
 use crate::cpu::FaultSite;
 use crate::llvm_text::{Opd, Text};
-use crate::roots::Root;
+use anymetal_analysis::roots::Root;
 
 /// Sites and registers.
 #[derive(Debug, Default)]

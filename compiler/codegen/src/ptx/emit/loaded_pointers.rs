@@ -13,8 +13,8 @@ use anymetal_ir::{ArgKind, Space, Type, Value};
 use super::Emitter;
 use super::allocation::{Place, pointer_type};
 use crate::llvm_text::Opd;
-use crate::roots::Root;
 use crate::tagged::{self, Search, entry_len};
+use anymetal_analysis::roots::Root;
 
 /// The table of the launch: a parameter each.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::allocation::{Address, pointer_type};
 use super::value::is_16_bit_float;
 use super::{Emitter, memory_type, zero_of};
 use crate::llvm_text::{Opd, scalar_type};
-use crate::roots::Root;
+use anymetal_analysis::roots::Root;
 
 /// Bytes of `@am.zeros`, which loads that are not valid read.
 pub(super) const ZEROS: u64 = 32;

@@ -6,8 +6,8 @@ use super::{Emitter, zero_of};
 use crate::elementwise::arith::{self, Arithmetic};
 use crate::elementwise::{Width, cast};
 use crate::llvm_text::{Opd, scalar_type, wrap_int};
-use crate::roots::Root;
 use crate::tagged::saturation;
+use anymetal_analysis::roots::Root;
 
 impl Emitter<'_> {
     /// Everything that is no access, jump or exchange.

@@ -19,7 +19,7 @@ use super::region::Regions;
 use crate::cpu::CodegenError;
 use crate::limits::ptx::{MAX_BOUND_DEFINITIONS, MAX_VERSIONED_SIZE};
 use crate::llvm_text::Opd;
-use crate::roots::Root;
+use anymetal_analysis::roots::Root;
 
 /// What the first version takes the buffers to be multiples of.
 const BINDINGS: u32 = 16;

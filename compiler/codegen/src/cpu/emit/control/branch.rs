@@ -33,7 +33,7 @@ impl Emitter<'_, '_> {
         self.t.expect(on, MASK);
         let before = self.mask.clone();
         let (yes, no) = (self.is_cheap(then), self.is_cheap(otherwise));
-        let escapes = self.plan.escapes(inst);
+        let escapes = self.regions.escapes(inst);
         if yes && no && !escapes {
             self.mask = Mask::Some(on.clone());
             self.block(then);

@@ -13,7 +13,7 @@ use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type};
-use crate::cpu::storage::Root;
+use anymetal_simd::storage::Root;
 
 /// How a matrix is in memory: bytes from row to row, the type of its elements, whether its rows there are
 /// its columns.

@@ -5,14 +5,14 @@
 use anymetal_ir::{CastOp, Op, Scalar, Type, ValueDef};
 
 use super::Address;
-use crate::cpu::emit::access::extent_of_segment;
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::storage::Root;
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::access::extent_of_segment;
+use anymetal_simd::storage::Root;
 
 impl Emitter<'_, '_> {
     /// What loads of whole vectors test. Without checks those with lanes off ask as well: what exists is

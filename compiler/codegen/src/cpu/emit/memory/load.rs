@@ -9,23 +9,23 @@ use anymetal_opt::{Feature, RemarkId};
 
 use super::waterfall::Decoder;
 use super::{Address, Item};
-use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::allocation::{Place, ZEROS};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::access::{Run, Strategy, plan};
 
 /// How lanes that follow a pattern load; `None`: they are loaded as if they were anywhere.
-fn load_plan(address: &Address, item: Item) -> Option<Plan> {
+fn load_plan(address: &Address, item: Item) -> Option<Strategy> {
     let Lane::Affine { shape, .. } = &address.offset else {
         // The lanes follow no pattern.
         return None;
     };
     match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-        Plan::Uniform | Plan::Gather if shape.is_assumed() => None,
-        Plan::Gather if item.count != 1 => None,
+        Strategy::Uniform | Strategy::Gather if shape.is_assumed() => None,
+        Strategy::Gather if item.count != 1 => None,
         plan => Some(plan),
     }
 }
@@ -89,7 +89,7 @@ impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         match load_plan(address, item) {
             None => self.load_gather(address, item),
-            Some(Plan::Uniform) => self.load_uniform(address, item),
+            Some(Strategy::Uniform) => self.load_uniform(address, item),
             Some(plan) => self.load_planned(address, item, &plan),
         }
     }
@@ -151,7 +151,7 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
+    fn load_planned(&mut self, address: &Address, item: Item, plan: &Strategy) -> Vec<Lane> {
         let Lane::Affine { bases, shape, .. } = address.offset.clone() else {
             unreachable!("loads are planned by the form of an affine offset")
         };
@@ -169,16 +169,16 @@ impl Emitter<'_, '_> {
         self.t.label(fast);
         let mut whole = Vec::new();
         let loaded = match plan {
-            Plan::Span { low, picks, elements } => {
+            Strategy::Span { low, picks, elements } => {
                 self.load_span(address, &bases[0], *low, picks, *elements, item)
             }
-            Plan::Runs(runs) => {
+            Strategy::Runs(runs) => {
                 let loaded = self.load_runs(address, &bases, &shape, runs, item, &mut whole);
                 self.cache_interleaved(&loaded, item, &whole);
                 loaded
             }
-            Plan::Gather => vec![self.load_lanes(address, &bases, &shape, item)],
-            Plan::Uniform => unreachable!("uniform loads have their own path"),
+            Strategy::Gather => vec![self.load_lanes(address, &bases, &shape, item)],
+            Strategy::Uniform => unreachable!("uniform loads have their own path"),
         };
         assert_eq!(loaded.len(), item.count, "a load has one vector per component");
         let from = self.t.current();
@@ -190,18 +190,18 @@ impl Emitter<'_, '_> {
         let careful = match plan {
             // Where an affine form does not hold the runs are elsewhere, and the lanes may well be in
             // bounds; and of lanes far apart those that are on often are, when the others are not.
-            _ if self.has(Feature::ColdGather) && (shape.is_assumed() || *plan == Plan::Gather) => {
+            _ if self.has(Feature::ColdGather) && (shape.is_assumed() || *plan == Strategy::Gather) => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.aside(|this| this.load_cold_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
             }
-            Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
+            Strategy::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
                 self.load_masked_runs(address, &bases, &shape, runs, item)
             }
             _ => self.load_slowly(address, item),
         };
         let whole_careful: Vec<Opd> = match plan {
-            Plan::Runs(runs) if !whole.is_empty() => {
+            Strategy::Runs(runs) if !whole.is_empty() => {
                 runs.iter().map(|run| self.interleaved(item.memory_type(), &careful, run)).collect()
             }
             _ => Vec::new(),

@@ -21,7 +21,7 @@ use super::Emitter;
 use super::allocation::Place;
 use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{Opd, scalar_type};
-use crate::cpu::storage::Root;
+use anymetal_simd::storage::Root;
 pub(super) use slow::{SlowBuffers, SlowOffsets};
 pub(super) use waterfall::Decoder;
 

@@ -8,22 +8,22 @@ use anymetal_opt::RemarkId;
 
 use super::waterfall::Decoder;
 use super::{Address, Item};
-use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::access::{Run, Strategy, plan};
 
 /// How lanes store that are in one place, or in runs; `None`: any others.
-fn store_plan(address: &Address, item: Item) -> Option<Plan> {
+fn store_plan(address: &Address, item: Item) -> Option<Strategy> {
     let Lane::Affine { shape, .. } = &address.offset else {
         // The lanes follow no pattern.
         return None;
     };
     match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-        Plan::Uniform if !shape.is_assumed() => Some(Plan::Uniform),
-        Plan::Runs(runs) if runs.iter().all(|run| !run.same) => Some(Plan::Runs(runs)),
+        Strategy::Uniform if !shape.is_assumed() => Some(Strategy::Uniform),
+        Strategy::Runs(runs) if runs.iter().all(|run| !run.same) => Some(Strategy::Runs(runs)),
         _ => None,
     }
 }
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         assert_eq!(lanes.len(), item.count, "a store has one value per component");
         match store_plan(address, item) {
-            Some(Plan::Runs(runs)) => self.store_runs(address, item, lanes, &runs),
+            Some(Strategy::Runs(runs)) => self.store_runs(address, item, lanes, &runs),
             Some(_) => self.store_uniform(address, item, lanes),
             None => self.store_scatter(address, item, lanes),
         }

@@ -10,7 +10,7 @@ use super::memory::{Spot, zero};
 use crate::cpu::llvm_text::Opd;
 use crate::elementwise::Width;
 use crate::limits::cpu::MAX_PIECES;
-use crate::polls::LoopPolls;
+use crate::polls::bound_of_pieces;
 
 impl Emitter<'_, '_> {
     pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, align: u32) {
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
             let slot = self.t.alloca("i64", 8);
             self.t.store("i64", &Opd::Int(0), &slot, 8);
             let (head, done) = (self.t.block(), self.t.block());
-            let bound = LoopPolls::bound_of_pieces(whole.unsigned_abs());
+            let bound = bound_of_pieces(whole.unsigned_abs());
             self.t.loop_header(head, bound);
             let extra = self.t.load("i64", &slot, 8);
             each(self, &extra, piece);

@@ -7,11 +7,11 @@ use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Local, Scalar, Value};
 
 use super::plan::{LocalKind, Room};
-use super::{Emitter, Mask, Parameter, UNIT};
+use super::{Emitter, Mask, PASSED_UNIT, Parameter};
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::llvm_text::{LANES, Opd, mangle, scalar_type, vector_const};
 use crate::elementwise::{Width, cast};
-use crate::roots::Root;
+use anymetal_analysis::roots::Root;
 
 /// The allocation of a pointer.
 #[derive(Clone, Debug)]
@@ -267,7 +267,7 @@ impl Emitter<'_, '_> {
                 }
             }
             (Form::Single | Form::Shared, _) => self.gather(spot, extra, stored),
-            (Form::Interleaved(_), _) if stored.size() < UNIT => self.load_part(spot, extra, stored),
+            (Form::Interleaved(_), _) if stored.size() < PASSED_UNIT => self.load_part(spot, extra, stored),
             (Form::Interleaved(_), _) => self.load_units(spot, extra, stored),
         };
         let loaded = match (&spot.good, spot.width) {
@@ -329,7 +329,7 @@ impl Emitter<'_, '_> {
     /// What the place of a unit is counted from, and the lanes' places: offsets in units' bytes become bytes
     /// in interleaved memory. Offsets of parts of a unit are those of the unit.
     fn unit_places(&mut self, spot: &Spot, extra: i64, stride: usize) -> (Opd, Opd) {
-        let below = i64::from(UNIT) - 1;
+        let below = i64::from(PASSED_UNIT) - 1;
         if spot.width == Width::One {
             let offset = self.harmless(spot);
             let offset = self.t.add("i64", &offset, &Opd::Int(extra));
@@ -343,20 +343,20 @@ impl Emitter<'_, '_> {
         let offsets = self.t.value(format_args!("add {ty} {}, {}", spot.offset, width.int("i64", extra)));
         let units = self.t.value(format_args!("and {ty} {offsets}, {}", width.int("i64", !below)));
         let places = self.t.value(format_args!("mul {ty} {units}, {}", width.int("i64", stride as i64)));
-        let lanes = vector_const("i64", (0..self.lanes as i64).map(|lane| lane * i64::from(UNIT)));
+        let lanes = vector_const("i64", (0..self.lanes as i64).map(|lane| lane * i64::from(PASSED_UNIT)));
         (self.t.value(format_args!("add {ty} {places}, {lanes}")), offsets)
     }
 
     /// One unit's worth of a scalar type in each lane.
     fn load_unit(&mut self, spot: &Spot, places: &Opd, part: i64, unit: Scalar, stride: usize) -> Opd {
-        let bytes = part * i64::from(UNIT) * stride as i64;
+        let bytes = part * i64::from(PASSED_UNIT) * stride as i64;
         let at = self.t.offset(&spot.memory.base, &Opd::Int(bytes));
         if spot.width != Width::One {
             return self.gather_at(&at, places, spot.good.as_ref(), unit);
         }
         let at = self.t.offset(&at, places);
         let ty = self.width().ty(unit);
-        let raw = self.t.load(&ty, &at, UNIT);
+        let raw = self.t.load(&ty, &at, PASSED_UNIT);
         // What was never written is arbitrary, but must not be undefined to LLVM.
         self.t.value(format_args!("freeze {ty} {raw}"))
     }
@@ -365,7 +365,7 @@ impl Emitter<'_, '_> {
     fn load_units(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
         let stride = stride_of(spot);
         let (places, _) = self.unit_places(spot, extra, stride);
-        let count = i64::from(scalar.size() / UNIT);
+        let count = i64::from(scalar.size() / PASSED_UNIT);
         let unit = if count == 1 { scalar } else { Scalar::I32 };
         let units: Vec<Opd> =
             (0..count).map(|part| self.load_unit(spot, &places, part, unit, stride)).collect();
@@ -388,7 +388,7 @@ impl Emitter<'_, '_> {
 
     /// At which bit of its unit a part begins, in every lane.
     fn bit_offset(&mut self, width: Width, offset: &Opd) -> Opd {
-        let below = i64::from(UNIT) - 1;
+        let below = i64::from(PASSED_UNIT) - 1;
         if let (Width::One, Opd::Int(offset)) = (width, offset) {
             return self.width().int("i32", (offset & below) * 8);
         }
@@ -453,11 +453,11 @@ impl Emitter<'_, '_> {
                 return self.t.store(scalar_type(scalar), &value, &at, 1);
             }
         };
-        if scalar.size() < UNIT {
+        if scalar.size() < PASSED_UNIT {
             return self.store_part(spot, extra, scalar, &value, stride);
         }
         let (places, _) = self.unit_places(spot, extra, stride);
-        let count = i64::from(scalar.size() / UNIT);
+        let count = i64::from(scalar.size() / PASSED_UNIT);
         let unit = if count == 1 { scalar } else { Scalar::I32 };
         let units = cast::bitcast(&mut self.t, width, scalar, &[value], unit);
         for (part, unit_value) in units.iter().enumerate() {
@@ -485,7 +485,7 @@ impl Emitter<'_, '_> {
 
     /// Stores one unit of the lanes that may; others keep theirs if they are of use.
     fn store_unit(&mut self, spot: &Spot, places: &Opd, part: i64, unit: Scalar, value: &Opd, stride: usize) {
-        let bytes = part * i64::from(UNIT) * stride as i64;
+        let bytes = part * i64::from(PASSED_UNIT) * stride as i64;
         let at = self.t.offset(&spot.memory.base, &Opd::Int(bytes));
         let ty = self.width().ty(unit);
         if spot.width != Width::One {
@@ -496,12 +496,12 @@ impl Emitter<'_, '_> {
         let new = match self.mask {
             Mask::Entry if spot.memory.is_own => value.clone(),
             _ => {
-                let old = self.t.load(&ty, &at, UNIT);
+                let old = self.t.load(&ty, &at, PASSED_UNIT);
                 let mask = self.mask_operand();
                 self.t.select(&self.mask_type(), &mask, &ty, value, &old)
             }
         };
-        self.t.store(&ty, &new, &at, UNIT);
+        self.t.store(&ty, &new, &at, PASSED_UNIT);
     }
 }
 

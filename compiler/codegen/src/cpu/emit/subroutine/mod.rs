@@ -35,14 +35,12 @@ use super::{Shared, zero_of};
 use crate::cpu::llvm_text::{BlockName, LANES, Opd, Text, scalar_type};
 use crate::cpu::options::{CpuFeatures, FaultSite};
 use crate::elementwise::Width;
-use crate::roots::Root;
+use anymetal_analysis::roots::Root;
+use anymetal_simd::storage::PASSED_UNIT;
 
 use plan::Subroutine;
 pub(in crate::cpu) use plan::Subroutines;
 pub(super) use plan::{Passing, Passings};
-
-/// Bytes of a unit of a variable's memory.
-pub(in crate::cpu) const UNIT: u32 = 4;
 
 /// How many lanes a subroutine works on.
 pub(super) fn batch_lanes(features: &CpuFeatures) -> usize {
@@ -113,7 +111,7 @@ fn argument_types(passing: Passing) -> &'static [&'static str] {
 fn part_by_lane(passing: Passing, ty: Type) -> Option<(usize, u32)> {
     match passing {
         Passing::Value => Some((0, passed_scalar(ty).size())),
-        Passing::Private { .. } => Some((0, UNIT)),
+        Passing::Private { .. } => Some((0, PASSED_UNIT)),
         Passing::Shared { uniform: true } => None,
         Passing::Shared { uniform: false } => Some((3, Scalar::I64.size())),
     }

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use anymetal_analysis::{used_functions, walk_insts};
 use anymetal_ir::{FuncId, Function, Inst, Kernel, Label, Local, Module, Op, Space, Type, Value};
 
-use super::UNIT;
-use crate::cpu::facts::Facts;
+use super::PASSED_UNIT;
 use crate::cpu::options::{CodegenError, CpuFeatures};
 use crate::cpu::walk;
-use crate::roots::{Pointer, Root, Roots};
 use anymetal_analysis::divergence::{
     Divergence, DivergenceContext, Geometry, PointerForm, PrivateAccess, Shape,
 };
+use anymetal_analysis::roots::{Pointer, Root, Roots};
+use anymetal_simd::facts::Facts;
 
 /// Functions of kernels have lower numbers, of which fault sites are counted.
 pub(super) const FIRST_FUNCTION_NUMBER: u32 = 16;
@@ -279,7 +279,7 @@ impl<'m> Subroutine<'m> {
 
     /// The bytes of a local's memory.
     pub(super) fn local_bytes(&self, local: Local) -> u64 {
-        let bytes = self.function.locals[local.index()].size.next_multiple_of(u64::from(UNIT));
+        let bytes = self.function.locals[local.index()].size.next_multiple_of(u64::from(PASSED_UNIT));
         match self.local(local) {
             LocalKind::Uniform => bytes,
             LocalKind::Lanes(lanes) => bytes * lanes as u64,

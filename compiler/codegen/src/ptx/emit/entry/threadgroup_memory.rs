@@ -9,7 +9,7 @@ use anymetal_ir::{ArgKind, Space, ThreadgroupId};
 use crate::limits::ptx::MAX_THREADGROUP_BYTES;
 use crate::llvm_text::{Bound, Opd};
 use crate::ptx::emit::Emitter;
-use crate::roots::Root;
+use anymetal_analysis::roots::Root;
 
 /// The widest store of a thread, and the alignment of each variable and argument.
 const WIDEST: u64 = 16;

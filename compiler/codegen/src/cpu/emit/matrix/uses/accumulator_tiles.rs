@@ -7,7 +7,7 @@ use anymetal_ir::{Inst, MatrixOp, Op, Scalar, Type, Value};
 
 use super::{Finder, Kind, Use, same_fragment};
 use crate::cpu::emit::matrix::accumulator_tiles::{AccumulatorTile, Slot};
-use crate::cpu::storage::PromotedType;
+use anymetal_simd::storage::PromotedType;
 
 impl Finder<'_> {
     /// The promoted variables that hold a sum: both `float`, different in each lane.

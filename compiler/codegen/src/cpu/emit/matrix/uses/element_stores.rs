@@ -4,9 +4,9 @@ use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 
 use super::Finder;
 use super::operands::layout;
-use crate::cpu::emit::group::Plan;
-use crate::cpu::storage::Root;
 use anymetal_analysis::divergence::Shape;
+use anymetal_simd::regions::Regions;
+use anymetal_simd::storage::Root;
 
 /// A fragment whose two elements the program stores by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,13 +33,13 @@ struct Element {
 
 impl Finder<'_> {
     /// Finds stores that can wait until the fragment's second element is stored, too.
-    pub(super) fn find_element_stores(&mut self, plan: &Plan) {
+    pub(super) fn find_element_stores(&mut self, regions: &Regions) {
         for block in self.blocks.clone() {
             let insts = self.facts.function.block(block);
             for (at, &first) in insts.iter().enumerate() {
                 let second = insts[at + 1..].iter().find(|&&inst| !self.is_quiet(inst));
                 if let Some(&second) = second
-                    && let Some(element_stores) = self.element_stores([first, second], block, plan)
+                    && let Some(element_stores) = self.element_stores([first, second], block, regions)
                 {
                     let waiting = element_stores.parts.iter().chain(&element_stores.stores[..1]);
                     self.found.put_off.extend(waiting.map(|&inst| (inst, second)));
@@ -61,7 +61,7 @@ impl Finder<'_> {
         op.blocks().is_empty() && !op.is_terminator() && !reads && !op.may_write_memory()
     }
 
-    fn element_stores(&self, stores: [Inst; 2], block: Block, plan: &Plan) -> Option<ElementStores> {
+    fn element_stores(&self, stores: [Inst; 2], block: Block, regions: &Regions) -> Option<ElementStores> {
         let function = self.facts.function;
         let mut pointers = [Value(0); 2];
         let mut values = [Value(0); 2];
@@ -87,7 +87,7 @@ impl Finder<'_> {
         }
         let parts: Vec<Inst> = first.parts.into_iter().chain(second.parts).collect();
         let is_near =
-            |&inst: &Inst| plan.is_same_region(inst, stores[1]) && self.places[inst.index()].0 == block;
+            |&inst: &Inst| regions.is_same_region(inst, stores[1]) && self.places[inst.index()].0 == block;
         if !parts.iter().chain(&stores).chain(&self.def(first.fragment)).all(is_near) {
             return None;
         }

@@ -13,9 +13,9 @@ use std::ops::Range;
 use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value};
 
 use super::accumulator_tiles::{AccumulatorTile, Slot};
-use crate::cpu::emit::group::Plan;
-use crate::cpu::facts::Facts;
 use anymetal_analysis::divergence::Divergence;
+use anymetal_simd::facts::Facts;
+use anymetal_simd::regions::Regions;
 pub(super) use element_stores::ElementStores;
 
 /// A fragment whose two elements the program loads by itself, in Metal's layout.
@@ -109,7 +109,7 @@ struct Finder<'a> {
 
 impl Uses {
     /// Analyses a function.
-    pub(in crate::cpu::emit) fn new(facts: Facts<'_>, divergence: &Divergence, plan: &Plan) -> Self {
+    pub(in crate::cpu::emit) fn new(facts: Facts<'_>, divergence: &Divergence, regions: &Regions) -> Self {
         let function = facts.function;
         let is_product = |op: &Op| matches!(op, Op::Matrix(MatrixOp::MultiplyAccumulate, _));
         if !function.insts.iter().any(|inst| is_product(&inst.op)) {
@@ -122,13 +122,13 @@ impl Uses {
             uses: vec![Vec::new(); function.values.len()],
             products: Vec::new(),
             blocks: Vec::new(),
-            saved: &plan.saved,
+            saved: &regions.saved,
             found: Self::default(),
         };
         finder.walk(function.body);
-        finder.find_tiles(&plan.wg_uniform_vars);
+        finder.find_tiles(&regions.wg_uniform_vars);
         finder.pair_tiles();
-        finder.find_element_stores(plan);
+        finder.find_element_stores(regions);
         finder.find_lazy_loads();
         finder.find_operands();
         finder.find_joined();

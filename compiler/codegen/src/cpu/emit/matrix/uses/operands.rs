@@ -8,8 +8,8 @@ use anymetal_ir::{Block, CastOp, Inst, MatrixOp, Op, Scalar, Space, Type, Value}
 use super::{ELSEWHERE, Finder, Joined, Kind, Use};
 use crate::cpu::emit::matrix::{SIDE, place_of};
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::storage::Root;
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::storage::Root;
 
 impl Finder<'_> {
     /// How many products take the value, if they are all in this block and nothing else takes it.

@@ -1,0 +1,16 @@
+//! The SIMD plan: how one thread's view of a kernel becomes 32 lanes.
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod bundles;
+pub mod facts;
+pub mod float_range;
+pub mod group_level;
+pub mod interior;
+pub mod lane_order;
+pub mod limits;
+pub mod liveness;
+pub mod polynomial;
+pub mod regions;
+pub mod stencil_rows;
+pub mod storage;

@@ -1,0 +1,37 @@
+//! Limits of the SIMD plan.
+
+/// Maximum size, in instructions, of a construct that is moved out of its region to run once per threadgroup.
+pub const MAX_UNIFORM_CONSTRUCT: usize = 40;
+
+/// Maximum depth, in definitions, of a computation that is repeated rather than stored across a barrier.
+pub const MAX_REMAT_DEPTH: u32 = 10;
+
+/// Maximum number of nested loops that weigh an access in the choice of the lanes' order. Each multiplies
+/// the weight by 8.
+pub const MAX_WEIGHTED_LOOPS: u32 = 3;
+
+/// Maximum distance, in bytes, between the first and the last lane of an access that is loaded or prefetched
+/// as one range.
+pub const MAX_SPAN: i64 = 1024;
+
+/// Maximum size, in bytes of one thread, of a chunk of a bundle: one vector register or cache line.
+pub const MAX_CHUNK_BYTES: i64 = 64;
+
+/// Maximum number of elements of a chunk that is loaded as runs: those of a vector of the language. Larger
+/// chunks are transposed.
+pub const MAX_RUN_ELEMENTS: usize = 4;
+
+/// Maximum number of stores that replace a scatter. With more, the processor's scatter is as fast.
+pub const MAX_SCATTER_STORES: usize = 8;
+
+/// Maximum number of components of a lane whose scatter is split.
+pub const MAX_SCATTER_COMPONENTS: usize = 8;
+
+/// Maximum number of clamps that are ignored in one index of a stencil.
+pub const MAX_CLAMPS: u32 = 4;
+
+/// Maximum number of monomials of a polynomial.
+pub const MAX_MONOMIALS: usize = 12;
+
+/// Maximum coefficient of a monomial. Keeps values within 128 bits.
+pub const MAX_COEFFICIENT: i64 = 1 << 20;
