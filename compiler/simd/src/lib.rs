@@ -5,6 +5,7 @@ pub mod access;
 pub mod bundles;
 pub mod facts;
 pub mod float_range;
+pub mod fragments;
 pub mod group_level;
 pub mod interior;
 pub mod lane_order;

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use anymetal_ir::{Inst, MatrixOp, Op, Scalar, Type, Value};
 
+use super::{AccumulatorTile, Slot};
 use super::{Finder, Kind, Use, same_fragment};
-use crate::cpu::emit::matrix::accumulator_tiles::{AccumulatorTile, Slot};
-use anymetal_simd::storage::PromotedType;
+use crate::storage::PromotedType;
 
 impl Finder<'_> {
     /// The promoted variables that hold a sum: both `float`, different in each lane.

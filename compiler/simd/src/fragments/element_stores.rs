@@ -4,23 +4,25 @@ use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 
 use super::Finder;
 use super::operands::layout;
+use crate::regions::Regions;
+use crate::storage::Root;
 use anymetal_analysis::divergence::Shape;
-use anymetal_simd::regions::Regions;
-use anymetal_simd::storage::Root;
 
 /// A fragment whose two elements the program stores by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::cpu::emit::matrix) struct ElementStores {
-    pub(in crate::cpu::emit::matrix) fragment: Value,
+pub struct ElementStores {
+    /// The fragment.
+    pub fragment: Value,
     /// The stores of the elements.
-    pub(in crate::cpu::emit::matrix) stores: [Inst; 2],
-    pub(in crate::cpu::emit::matrix) pointers: [Value; 2],
+    pub stores: [Inst; 2],
+    /// Their pointers.
+    pub pointers: [Value; 2],
     /// What takes the elements out and rounds them, in order.
-    pub(in crate::cpu::emit::matrix) parts: Vec<Inst>,
+    pub parts: Vec<Inst>,
     /// The type of elements in memory.
-    pub(in crate::cpu::emit::matrix) scalar: Scalar,
+    pub scalar: Scalar,
     /// Bytes from row to row, and whether rows in memory are columns, where that is known beforehand.
-    pub(in crate::cpu::emit::matrix) step: Option<(i64, bool)>,
+    pub step: Option<(i64, bool)>,
 }
 
 /// An element of a fragment on its way to memory.

@@ -12,61 +12,111 @@ use std::ops::Range;
 
 use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value};
 
-use super::accumulator_tiles::{AccumulatorTile, Slot};
-use anymetal_analysis::divergence::Divergence;
-use anymetal_simd::facts::Facts;
-use anymetal_simd::regions::Regions;
-pub(super) use element_stores::ElementStores;
+use crate::facts::Facts;
+use crate::regions::Regions;
+use anymetal_analysis::divergence::{Divergence, LANES};
+pub use element_stores::ElementStores;
+
+/// The side of a matrix.
+pub const SIDE: usize = 8;
+
+/// Bytes of a row of one fragment.
+pub const ROW: i64 = 4 * SIDE as i64;
+
+/// Where a sum lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccumulatorTile {
+    /// The first of the two promoted variables.
+    pub var: usize,
+    /// In which memory.
+    pub slot: usize,
+    /// Left (0) or right in it.
+    pub side: usize,
+}
+
+/// Memory of one tile, or of two side by side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// How many.
+    pub tiles: usize,
+    /// Where it is in the frame, if regions share it.
+    pub in_frame: Option<i64>,
+}
+
+impl Slot {
+    /// For as many tiles.
+    pub fn new(tiles: usize) -> Self {
+        assert!((1..=2).contains(&tiles), "a slot is for a tile or a pair, not for {tiles}");
+        Self { tiles, in_frame: None }
+    }
+
+    /// Bytes from row to row.
+    pub fn step(&self) -> i64 {
+        ROW * self.tiles as i64
+    }
+
+    /// All bytes.
+    pub fn bytes(&self) -> i64 {
+        self.step() * SIDE as i64
+    }
+}
+
+/// Row and first column that a lane holds, in Metal's layout.
+pub fn place_of(lane: usize) -> (usize, usize) {
+    assert!(lane < LANES, "a SIMD-group has no lane {lane}");
+    let quad = lane / 4;
+    ((quad & 4) + (lane / 2) % 4, (quad & 2) * 2 + (lane % 2) * 2)
+}
 
 /// A fragment whose two elements the program loads by itself, in Metal's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Joined {
+pub struct Joined {
     /// The loads of the elements.
-    pub(super) loads: [Inst; 2],
+    pub loads: [Inst; 2],
     /// The first element's pointer.
-    pub(super) pointer: Value,
+    pub pointer: Value,
     /// The type of elements in memory.
-    pub(super) scalar: Scalar,
+    pub scalar: Scalar,
     /// Bytes from row to row in memory, or from column to column.
-    pub(super) step: i64,
+    pub step: i64,
     /// Rows in memory are columns.
-    pub(super) transpose: bool,
+    pub transpose: bool,
 }
 
 /// The results.
 #[derive(Debug, Default)]
-pub(in crate::cpu::emit) struct Uses {
+pub struct Fragments {
     /// Sums that are in memory in rows.
-    pub(super) tiles: Vec<AccumulatorTile>,
+    pub tiles: Vec<AccumulatorTile>,
     /// The memory they are in.
-    pub(super) slots: Vec<Slot>,
+    pub slots: Vec<Slot>,
     /// By promoted variable: its tile, and which element of the fragment it is.
-    pub(super) tile_of_var: BTreeMap<usize, (usize, usize)>,
+    pub tile_of_var: BTreeMap<usize, (usize, usize)>,
     /// Loads of tiles that are read before the tile changes, by operations that know rows.
-    pub(super) lazy: BTreeSet<Value>,
+    pub lazy: BTreeSet<Value>,
     /// Loaded matrices that only products of the same block take as operands, and how many.
-    pub(super) operands: BTreeMap<Value, usize>,
+    pub operands: BTreeMap<Value, usize>,
     /// The same, for fragments made of loads of elements.
-    pub(super) joined: BTreeMap<Value, (Joined, usize)>,
+    pub joined: BTreeMap<Value, (Joined, usize)>,
     /// The loads that are part of these and of nothing else, and their conversions.
-    pub(super) parts: BTreeSet<Value>,
+    pub parts: BTreeSet<Value>,
     /// By the store of their second element: fragments stored element by element.
-    pub(super) element_stores: BTreeMap<Inst, ElementStores>,
+    pub element_stores: BTreeMap<Inst, ElementStores>,
     /// What is done with that store, and which it is.
-    pub(super) put_off: BTreeMap<Inst, Inst>,
+    pub put_off: BTreeMap<Inst, Inst>,
     /// By result of a product.
-    pub(super) results: BTreeMap<Value, ResultUses>,
+    pub results: BTreeMap<Value, ResultUses>,
 }
 
 /// How the result of a product is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct ResultUses {
+pub struct ResultUses {
     /// As the sum to which another product is added.
-    pub(super) sums: usize,
+    pub sums: usize,
     /// Stores to a tile.
-    pub(super) kept: usize,
+    pub kept: usize,
     /// Otherwise.
-    pub(super) others: usize,
+    pub others: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,12 +154,12 @@ struct Finder<'a> {
     blocks: Vec<Block>,
     /// Values that other regions take.
     saved: &'a BTreeSet<Value>,
-    found: Uses,
+    found: Fragments,
 }
 
-impl Uses {
+impl Fragments {
     /// Analyses a function.
-    pub(in crate::cpu::emit) fn new(facts: Facts<'_>, divergence: &Divergence, regions: &Regions) -> Self {
+    pub fn new(facts: Facts<'_>, divergence: &Divergence, regions: &Regions) -> Self {
         let function = facts.function;
         let is_product = |op: &Op| matches!(op, Op::Matrix(MatrixOp::MultiplyAccumulate, _));
         if !function.insts.iter().any(|inst| is_product(&inst.op)) {
@@ -215,7 +265,7 @@ impl Finder<'_> {
 }
 
 /// What tells two operands apart: the same elements put together twice are the same fragment.
-pub(super) fn same_fragment(function: &Function, value: Value) -> [Value; 2] {
+pub fn same_fragment(function: &Function, value: Value) -> [Value; 2] {
     match function.def(value) {
         Some(Op::Compose(parts)) if parts.len() == 2 => [parts[0], parts[1]],
         _ => [value, value],

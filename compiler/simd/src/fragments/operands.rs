@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use anymetal_ir::{Block, CastOp, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
 
 use super::{ELSEWHERE, Finder, Joined, Kind, Use};
-use crate::cpu::emit::matrix::{SIDE, place_of};
-use crate::cpu::llvm_text::LANES;
+use super::{SIDE, place_of};
+use crate::storage::Root;
 use anymetal_analysis::divergence::Affine;
-use anymetal_simd::storage::Root;
+use anymetal_analysis::divergence::LANES;
 
 impl Finder<'_> {
     /// How many products take the value, if they are all in this block and nothing else takes it.

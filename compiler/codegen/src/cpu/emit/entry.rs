@@ -13,7 +13,7 @@ use anymetal_opt::Feature;
 
 use super::allocation::{ZEROS, ZEROS_BYTES};
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
-use super::matrix::{Matrices, Uses};
+use super::matrix::Matrices;
 use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::polls::SubroutineLoops;
@@ -28,6 +28,7 @@ use crate::cpu::whole_geometry;
 use crate::limits::cpu::MAX_VERSIONED_SIZE;
 use anymetal_analysis::polls::Work;
 use anymetal_simd::facts::Facts;
+use anymetal_simd::fragments::Fragments;
 use anymetal_simd::regions::Regions;
 use anymetal_simd::stencil_rows::StencilRows;
 
@@ -240,7 +241,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, i
         None => size,
     };
     let regions = Regions::new(facts, divergence, shared.independent_simdgroups);
-    let matrices = Matrices::new(Uses::new(facts, divergence, &regions));
+    let matrices = Matrices::new(Fragments::new(facts, divergence, &regions));
     let function = facts.function;
     let waiting = match shared.independent_simdgroups {
         true => waiting_loops(shared.module, function),

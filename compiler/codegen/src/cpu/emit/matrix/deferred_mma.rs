@@ -12,13 +12,13 @@ use anymetal_ir::Value;
 use super::chains::{Chain, Row, Unit};
 use super::microkernel::{ENTRY, Variant, blocks_at_once};
 use super::operands::Prepared;
-use super::uses::ResultUses;
 use super::{Rows, SIDE};
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::limits::cpu::MAX_DEFERRED_PRODUCTS;
+use anymetal_simd::fragments::ResultUses;
 
 /// To what a product is added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn result_uses(&self, product: &Product) -> ResultUses {
-        self.matrices.uses.results.get(&product.result).copied().unwrap_or_default()
+        self.matrices.fragments.results.get(&product.result).copied().unwrap_or_default()
     }
 
     // --- writing

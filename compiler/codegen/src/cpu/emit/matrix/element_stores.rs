@@ -8,12 +8,12 @@ use anymetal_abi::AccessKind;
 use anymetal_analysis::limits::MAX_DEPTH;
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
 
-use super::uses::ElementStores;
 use super::{Rows, SIDE, place_of};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type};
+use anymetal_simd::fragments::ElementStores;
 
 /// What differs between the lanes of a pointer, times `scale`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,12 +34,12 @@ struct Seen {
 impl Emitter<'_, '_> {
     /// Whether the instruction is done later, with the store of a fragment's second element.
     pub(in crate::cpu::emit) fn is_put_off(&self, inst: Inst) -> bool {
-        self.matrices.uses.put_off.contains_key(&inst)
+        self.matrices.fragments.put_off.contains_key(&inst)
     }
 
     /// Stores a whole fragment with its second element; `false` if the store is none of such.
     pub(in crate::cpu::emit) fn store_fragment(&mut self, inst: Inst) -> bool {
-        let Some(element_stores) = self.matrices.uses.element_stores.get(&inst).cloned() else {
+        let Some(element_stores) = self.matrices.fragments.element_stores.get(&inst).cloned() else {
             // An ordinary store.
             return false;
         };

@@ -20,7 +20,6 @@ mod panel_calls;
 mod panel_microkernel;
 mod pointer_distance;
 mod transfer;
-mod uses;
 
 use std::collections::BTreeMap;
 
@@ -30,13 +29,10 @@ use anymetal_opt::Feature;
 use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use anymetal_simd::fragments::{Fragments, SIDE, place_of};
 use deferred_mma::Product;
 use operands::Operand;
 pub(super) use panel_microkernel::PanelKernel;
-pub(super) use uses::Uses;
-
-/// The side of a matrix.
-const SIDE: usize = 8;
 
 /// Eight rows of eight in memory: the first, and the bytes from row to row.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +44,7 @@ struct Rows {
 /// What is known of matrices at the current position.
 #[derive(Debug, Default)]
 pub(super) struct Matrices {
-    uses: Uses,
+    fragments: Fragments,
     /// Products whose code is still to be written.
     deferred: Vec<Product>,
     /// By tile: the product whose result it is to get.
@@ -71,16 +67,9 @@ pub(super) struct Matrices {
 }
 
 impl Matrices {
-    pub(super) fn new(uses: Uses) -> Self {
-        Self { uses, ..Self::default() }
+    pub(super) fn new(fragments: Fragments) -> Self {
+        Self { fragments, ..Self::default() }
     }
-}
-
-/// Row and first column that a lane holds, in Metal's layout.
-fn place_of(lane: usize) -> (usize, usize) {
-    assert!(lane < LANES, "a SIMD-group has no lane {lane}");
-    let quad = lane / 4;
-    ((quad & 4) + (lane / 2) % 4, (quad & 2) * 2 + (lane % 2) * 2)
 }
 
 /// For each element of a fragment: where it is among 64 in rows.

@@ -7,13 +7,13 @@
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
 
-use super::uses::{Joined, same_fragment};
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::emit::arith::to_f32;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::memory::Address;
 use crate::cpu::llvm_text::{Opd, scalar_type};
+use anymetal_simd::fragments::{Joined, same_fragment};
 
 /// A fragment in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,12 +59,12 @@ impl Emitter<'_, '_> {
 
     /// Whether the load is part of a fragment, and may be put off.
     pub(in crate::cpu::emit) fn is_part_of_fragment(&self, result: Value) -> bool {
-        self.matrices.uses.parts.contains(&result)
+        self.matrices.fragments.parts.contains(&result)
     }
 
     /// Makes a fragment of loads that were put off; `false` if the value is none.
     pub(in crate::cpu::emit) fn join_fragment(&mut self, result: Value) -> bool {
-        let Some(&(joined, uses)) = self.matrices.uses.joined.get(&result) else {
+        let Some(&(joined, uses)) = self.matrices.fragments.joined.get(&result) else {
             // An ordinary vector.
             return false;
         };

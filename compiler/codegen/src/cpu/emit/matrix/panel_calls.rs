@@ -266,7 +266,7 @@ impl Emitter<'_, '_> {
     pub(super) fn operand_distance(&self, from: Value, to: Value) -> Option<i64> {
         let pointer = |value: Value| match self.facts.function.def(value) {
             Some(Op::Matrix(MatrixOp::Load { .. }, args)) => args.first().copied(),
-            _ => self.matrices.uses.joined.get(&value).map(|(joined, _)| joined.pointer),
+            _ => self.matrices.fragments.joined.get(&value).map(|(joined, _)| joined.pointer),
         };
         self.distance(pointer(from)?, pointer(to)?)
     }

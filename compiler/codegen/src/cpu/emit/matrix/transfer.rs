@@ -83,7 +83,7 @@ impl Emitter<'_, '_> {
         let step = self.t.mul("i64", &stride, &Opd::Int(size));
         let layout = (&step, scalar, transpose);
         if self.gathers_products()
-            && let Some(&uses) = self.matrices.uses.operands.get(&result)
+            && let Some(&uses) = self.matrices.fragments.operands.get(&result)
         {
             let operand = self.operand_at(&address, &start, [site; 2], (step.clone(), scalar, transpose));
             self.matrices.operands.insert(result, (operand, uses));
