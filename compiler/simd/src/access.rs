@@ -1,9 +1,46 @@
-//! Vector accesses: which vector loads or stores an affine access becomes.
+//! Accesses: which vector loads or stores a load or store of one thread becomes, by what that costs.
+//!
+//! Owns [`Strategy`]. Of the strategies that an access may have, [`of_load`] and [`of_store`] choose the
+//! cheapest. Costs are numbers of machine instructions for the 32 lanes, counted for each register of the
+//! processor. Invariant: a strategy other than [`Strategy::Varying`] names each lane's place.
 
-use crate::limits::MAX_SPAN;
-use anymetal_analysis::divergence::Affine;
-use anymetal_analysis::divergence::LANES;
+use anymetal_analysis::divergence::{Affine, LANES};
 use anymetal_analysis::limits::MAX_SEGMENTS;
+use anymetal_ir::{Scalar, Type};
+
+use crate::limits::{MAX_SCATTER_COMPONENTS, MAX_SPAN};
+use crate::target::CpuFeatures;
+
+/// What each lane accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// Elements of this type; encoded pointers are `I64`.
+    pub scalar: Scalar,
+    /// How many.
+    pub count: usize,
+}
+
+impl Item {
+    /// The item of an IR type.
+    pub fn of(ty: Type) -> Self {
+        Self { scalar: ty.scalar().unwrap_or(Scalar::I64), count: usize::from(ty.lanes()) }
+    }
+
+    /// Bytes of an element.
+    pub fn size(self) -> i64 {
+        i64::from(self.scalar.size())
+    }
+
+    /// Bytes that a lane accesses.
+    pub fn bytes(self) -> i64 {
+        self.size() * self.count as i64
+    }
+
+    /// Bits of an element.
+    pub fn bits(self) -> u32 {
+        self.scalar.size() * 8
+    }
+}
 
 /// Consecutive lanes that access consecutive places, or all the same place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,14 +55,15 @@ pub struct Run {
     pub same: bool,
 }
 
-/// The shape of an access.
+/// How the lanes of a SIMD-group access memory together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Strategy {
     /// One place for all lanes.
     Uniform,
     /// A few runs.
     Runs(Vec<Run>),
-    /// Lanes scattered over a short stretch: the element that each starts at, and how many there are.
+    /// Lanes scattered over a short stretch, which is loaded whole: the element that each starts at, and how
+    /// many there are.
     Span {
         /// Offset of the stretch from the base.
         low: i64,
@@ -34,31 +72,136 @@ pub enum Strategy {
         /// In the whole stretch.
         elements: usize,
     },
-    /// Lane by lane.
-    Gather,
+    /// Contiguous lanes in whatever order, which are stored together.
+    Pieces(Vec<Piece>),
+    /// Lane by lane, at known distances from a few bases.
+    Lanes,
+    /// Lanes that are anywhere: tests at run time come first.
+    Varying,
 }
 
-/// Plans an access of `count` elements of `size` bytes per lane.
-pub fn plan(shape: &Affine, size: i64, count: i64) -> Strategy {
-    if shape.is_uniform() {
-        return Strategy::Uniform;
+/// How lanes load that follow a pattern, if `lanes` is one.
+pub fn of_load(lanes: Option<&Affine>, item: Item, features: &CpuFeatures) -> Strategy {
+    let Some(lanes) = lanes else { return Strategy::Varying };
+    if lanes.is_uniform() {
+        // Where an assumption does not hold, a uniform form says nothing of other lanes.
+        return if lanes.is_assumed() { Strategy::Varying } else { Strategy::Uniform };
     }
-    let access = size * count;
-    let mut pieces = shape.segments;
+    let by_lanes = (item.count == 1 && !lanes.is_assumed()).then_some(Strategy::Lanes);
+    let mut candidates: Vec<Strategy> = few_runs(lanes, item)
+        .map(Strategy::Runs)
+        .into_iter()
+        .chain(span(lanes, item))
+        .chain(by_lanes)
+        .collect();
+    // The first of equals, so the order above is that of preference.
+    candidates.sort_by_key(|strategy| load_cost(strategy, item, features));
+    candidates.into_iter().next().unwrap_or(Strategy::Varying)
+}
+
+/// How lanes store that follow a pattern, if `lanes` is one. `may_split`: pieces may be stored one by one.
+pub fn of_store(lanes: Option<&Affine>, item: Item, features: &CpuFeatures, may_split: bool) -> Strategy {
+    let Some(lanes) = lanes else { return Strategy::Varying };
+    if lanes.is_uniform() {
+        return if lanes.is_assumed() { Strategy::Varying } else { Strategy::Uniform };
+    }
+    if let Some(runs) = few_runs(lanes, item).filter(|runs| runs.iter().all(|run| !run.same)) {
+        return Strategy::Runs(runs);
+    }
+    let may_split = may_split && !lanes.is_assumed() && item.count <= MAX_SCATTER_COMPONENTS;
+    let found = if may_split { pieces(lanes, item.bytes()) } else { None };
+    match found.map(Strategy::Pieces) {
+        Some(pieces) if store_cost(&pieces, item, features) <= scatter_cost(item, features) => pieces,
+        _ => Strategy::Varying,
+    }
+}
+
+/// The access as few runs, if it is that.
+pub fn few_runs(lanes: &Affine, item: Item) -> Option<Vec<Run>> {
+    let mut pieces = lanes.segments;
     while pieces <= MAX_SEGMENTS {
-        if let Some(runs) = runs(shape, pieces, access) {
-            return Strategy::Runs(runs);
+        if let Some(runs) = runs(lanes, pieces, item.bytes()) {
+            return Some(runs);
         }
         pieces *= 2;
     }
-    let (low, high) = shape.extent();
-    let span = high.wrapping_sub(low).wrapping_add(access);
-    let aligned = (0..LANES).all(|lane| shape.at(lane).wrapping_sub(low) % size == 0);
-    if shape.segments == 1 && aligned && (0..=MAX_SPAN).contains(&span) {
-        let picks = (0..LANES).map(|lane| ((shape.at(lane) - low) / size) as usize).collect();
-        return Strategy::Span { low, picks, elements: (span / size) as usize };
+    None
+}
+
+fn span(lanes: &Affine, item: Item) -> Option<Strategy> {
+    let (low, high) = lanes.extent();
+    let (size, bytes) = (item.size(), high.wrapping_sub(low).wrapping_add(item.bytes()));
+    let is_aligned = (0..LANES).all(|lane| lanes.at(lane).wrapping_sub(low) % size == 0);
+    if lanes.segments != 1 || !is_aligned || !(0..=MAX_SPAN).contains(&bytes) {
+        return None;
     }
-    Strategy::Gather
+    let picks = (0..LANES).map(|lane| ((lanes.at(lane) - low) / size) as usize).collect();
+    Some(Strategy::Span { low, picks, elements: (bytes / size) as usize })
+}
+
+/// The cost of a load that needs no checks.
+pub fn load_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32 {
+    let registers = |elements: usize| registers(elements, item, features);
+    let count = item.count as u32;
+    match strategy {
+        Strategy::Uniform => 2 * count,
+        Strategy::Runs(runs) => {
+            let each = runs.iter().map(|run| match run.same {
+                true => 2 * count,
+                false => registers(run.lanes * item.count) * if item.count == 1 { 1 } else { 2 },
+            });
+            each.sum::<u32>() + joins(runs.len())
+        }
+        Strategy::Span { elements, .. } => {
+            // Each register of the result comes from several of the stretch.
+            let (all, result) = (registers(*elements), registers(LANES));
+            all + count * result * (2 * all.div_ceil(result) - 1)
+        }
+        Strategy::Lanes if features.fast_gather && matches!(item.bits(), 32 | 64) => 2 * LANES as u32 * count,
+        // A load and an insertion.
+        Strategy::Lanes | Strategy::Varying => 2 * LANES as u32 * count + joins(LANES / 8),
+        Strategy::Pieces(_) => unreachable!("pieces are stored"),
+    }
+}
+
+/// The cost of a store that needs no checks.
+pub fn store_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32 {
+    let registers = |elements: usize| registers(elements, item, features);
+    match strategy {
+        Strategy::Uniform => item.count as u32,
+        Strategy::Runs(runs) => {
+            let each = runs.iter().map(|run| registers(run.lanes * item.count)).sum::<u32>();
+            each * if item.count == 1 { 1 } else { 2 }
+        }
+        // An extraction and a store.
+        Strategy::Pieces(pieces) => {
+            pieces.iter().map(|piece| 1 + registers(piece.lanes.len() * item.count)).sum()
+        }
+        Strategy::Varying => scatter_cost(item, features),
+        Strategy::Span { .. } | Strategy::Lanes => unreachable!("spans and single lanes are loaded"),
+    }
+}
+
+fn scatter_cost(item: Item, features: &CpuFeatures) -> u32 {
+    let each = match features.avx512 && item.bits() >= 32 {
+        true => SCATTER,
+        false => LANE_LOOP,
+    };
+    each * item.count as u32
+}
+
+/// The processor's scatter: as much as eight pieces, measured.
+const SCATTER: u32 = 16;
+/// A loop over the lanes, with some eight instructions for each.
+const LANE_LOOP: u32 = 8 * LANES as u32;
+
+fn registers(elements: usize, item: Item, features: &CpuFeatures) -> u32 {
+    ((elements as i64 * item.size()) as u64).div_ceil(features.register_bytes() as u64) as u32
+}
+
+/// Instructions that put parts together.
+fn joins(parts: usize) -> u32 {
+    parts as u32 - 1
 }
 
 /// The access as `pieces` runs of equal length.

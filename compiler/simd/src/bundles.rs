@@ -9,8 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::limits::MAX_SPAN;
-use anymetal_analysis::divergence::Geometry;
+use crate::access::{Item, few_runs};
+use crate::limits::{MAX_CHUNK_BYTES, MAX_SPAN};
+use anymetal_analysis::divergence::{Affine, Divergence, Geometry};
 use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
@@ -71,16 +72,103 @@ impl Bundles {
         });
     }
 
-    /// The bundle whose first load this is.
-    pub fn of_first(&self, inst: Inst) -> Option<&[Member]> {
-        self.by_first.get(&inst).map(Vec::as_slice)
-    }
-
     fn keep(&mut self, members: &[Member]) {
         debug_assert!(members.is_sorted_by_key(|member| member.offset), "the lowest member is the first");
         if let ([_, _, ..], Some(first)) = (members, first_of(members)) {
             self.by_first.insert(first.inst, from_first(members, first));
         }
+    }
+}
+
+/// A load that is done together with others.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The load.
+    pub inst: Inst,
+    /// Its pointer.
+    pub pointer: Value,
+    /// Its result.
+    pub result: Value,
+    /// What each lane loads.
+    pub item: Item,
+    /// Bytes from the first load of the group in program order.
+    pub offset: i64,
+}
+
+impl Part {
+    /// A member of a bundle or stencil row.
+    pub(crate) fn of(function: &Function, member: &Member) -> Self {
+        let &Member { inst, offset, .. } = member;
+        let data = function.inst(inst);
+        let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else {
+            unreachable!("loads are grouped, and {inst} is not a load")
+        };
+        Self { inst, pointer, result, item: Item::of(function.ty(result)), offset }
+    }
+}
+
+/// Contiguous loads of a bundle, of one type.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    /// The loads, the lowest first.
+    pub parts: Vec<Part>,
+    /// All elements of one thread.
+    pub item: Item,
+}
+
+impl Chunk {
+    /// Bytes from the bundle's first load.
+    pub fn start(&self) -> i64 {
+        self.parts[0].offset
+    }
+
+    /// Where the last element ends.
+    pub fn end(&self) -> i64 {
+        self.start() + self.item.bytes()
+    }
+
+    fn takes(&self, part: &Part) -> bool {
+        self.item.scalar == part.item.scalar
+            && self.end() == part.offset
+            && self.item.bytes() + part.item.bytes() <= MAX_CHUNK_BYTES
+    }
+}
+
+impl Bundles {
+    /// What is worth loading together of each bundle, by its first load: at least two contiguous loads whose
+    /// lanes are no runs. `is_apart` says that a load is not done with the first.
+    pub(crate) fn chunks(
+        &self,
+        function: &Function,
+        divergence: &Divergence,
+        is_apart: &dyn Fn(Inst, &Part) -> bool,
+    ) -> BTreeMap<Inst, Vec<Chunk>> {
+        let of_members = |first: Inst, members: &[Member]| {
+            let &Op::Load { ptr, .. } = &function.inst(first).op else {
+                unreachable!("loads are bundled, and {first} is not a load")
+            };
+            let lanes = divergence.shape(ptr).affine();
+            let mut chunks: Vec<Chunk> = Vec::new();
+            // Of one place each lane loads all, as a scalar.
+            let members = if lanes.is_some_and(Affine::is_uniform) { &[] } else { members };
+            for part in members.iter().map(|member| Part::of(function, member)) {
+                let is_plain = lanes.is_some_and(|lanes| few_runs(lanes, part.item).is_some());
+                if is_plain || is_apart(first, &part) {
+                    continue;
+                }
+                match chunks.last_mut().filter(|chunk| chunk.takes(&part)) {
+                    Some(chunk) => {
+                        chunk.item.count += part.item.count;
+                        chunk.parts.push(part);
+                    }
+                    None => chunks.push(Chunk { item: part.item, parts: vec![part] }),
+                }
+            }
+            chunks.retain(|chunk| chunk.parts.len() > 1);
+            chunks
+        };
+        let all = self.by_first.iter().map(|(&first, members)| (first, of_members(first, members)));
+        all.filter(|(_, chunks)| !chunks.is_empty()).collect()
     }
 }
 

@@ -52,8 +52,8 @@ pub struct Known {
 /// A way through a region.
 #[derive(Debug)]
 pub struct Interior<'a> {
-    facts: Facts<'a>,
-    divergence: &'a Divergence,
+    pub(crate) facts: Facts<'a>,
+    pub(crate) divergence: &'a Divergence,
     /// What is known where the region begins, and what can be loaded there.
     known: Known,
     simdgroups: i64,

@@ -1,5 +1,8 @@
 //! Limits of the SIMD plan.
 
+/// Maximum size, in instructions, of code that is copied for the case that all lanes are active.
+pub const MAX_COPY: usize = 600;
+
 /// Maximum size, in instructions, of a construct that is moved out of its region to run once per threadgroup.
 pub const MAX_UNIFORM_CONSTRUCT: usize = 40;
 
@@ -20,9 +23,6 @@ pub const MAX_CHUNK_BYTES: i64 = 64;
 /// Maximum number of elements of a chunk that is loaded as runs: those of a vector of the language. Larger
 /// chunks are transposed.
 pub const MAX_RUN_ELEMENTS: usize = 4;
-
-/// Maximum number of stores that replace a scatter. With more, the processor's scatter is as fast.
-pub const MAX_SCATTER_STORES: usize = 8;
 
 /// Maximum number of components of a lane whose scatter is split.
 pub const MAX_SCATTER_COMPONENTS: usize = 8;

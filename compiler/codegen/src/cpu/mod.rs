@@ -47,8 +47,9 @@ use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Function, Inst, Kernel, Module, Op, Space, Type, Value};
 use anymetal_opt::{Feature, PassManager, pipeline};
 
+pub use anymetal_simd::target::CpuFeatures;
 pub use executed_group::executed_group;
-pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
+pub use options::{CodegenError, CpuCode, CpuDescription, CpuOptions, FaultSite};
 
 use crate::llvm_text;
 use crate::requested_kernel::requested_kernel;

@@ -9,9 +9,6 @@ pub(crate) const MAX_SIMDGROUPS: u64 = MAX_THREADS_PER_THREADGROUP as u64 / LANE
 
 // Code size.
 
-/// Maximum size, in instructions, of code that is copied for the case that all lanes are active.
-pub(crate) const MAX_COPY: usize = 600;
-
 /// Maximum size, in instructions, of a loop that is copied for iterations in which all lanes are active.
 /// Lower than [`MAX_COPY`], because a loop also contains copies of nested code.
 pub(crate) const MAX_LOOP_COPY: usize = 300;

@@ -131,6 +131,23 @@ impl Regions {
         self.region_of[a.index()] == self.region_of[b.index()]
     }
 
+    /// Whether the value is computed by the SIMD-group that executes the instruction, or for all of them.
+    pub(crate) fn is_known_at(
+        &self,
+        function: &Function,
+        divergence: &Divergence,
+        value: Value,
+        inst: Inst,
+    ) -> bool {
+        if self.is_group_value(function, divergence, value) {
+            return true;
+        }
+        let (own, made) = (self.region_of[inst.index()], function.defining_inst(value));
+        let is_fetched = |region: &Region| region.fetches.contains(&Fetch::Remat(value));
+        made.is_some_and(|made| self.region_of[made.index()] == own)
+            || self.regions.get(own).is_some_and(is_fetched)
+    }
+
     /// Whether the value is known at group level.
     pub fn is_group_value(&self, function: &Function, divergence: &Divergence, value: Value) -> bool {
         let shapes = &divergence.values[value.index()];
@@ -202,4 +219,13 @@ pub fn for_each_inst(function: &Function, inst: Inst, visit: &mut impl FnMut(Ins
             for_each_inst(function, inner, visit);
         }
     }
+}
+
+/// How many instructions these are, nested ones included.
+pub fn size(function: &Function, insts: &[Inst]) -> usize {
+    let nested = |inst: &Inst| {
+        let blocks = function.inst(*inst).op.blocks();
+        1 + blocks.iter().map(|&block| size(function, function.block(block))).sum::<usize>()
+    };
+    insts.iter().map(nested).sum()
 }

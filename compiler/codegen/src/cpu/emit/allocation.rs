@@ -82,8 +82,8 @@ impl Emitter<'_, '_> {
                 (Opd::text(format!("@am.global.{}", global.0)), Opd::Int(bytes as i64))
             }
             Root::Local(local) => {
-                let size = self.facts.function.locals[local.index()].size;
-                let base = match self.facts.storage.kind(local) {
+                let size = self.plan.facts.function.locals[local.index()].size;
+                let base = match self.plan.facts.storage.kind(local) {
                     anymetal_simd::storage::LocalKind::Array(array) => self.array_slot(array),
                     anymetal_simd::storage::LocalKind::Promoted => Opd::text("null"),
                 };
@@ -261,7 +261,7 @@ impl Emitter<'_, '_> {
         let (Some(pointer), Opd::Int(len)) = (address.value, &address.place.len) else { return false };
         let known = [address.extra, bytes, *len].map(u64::try_from);
         let [Ok(extra), Ok(bytes), Ok(len)] = known else { return false };
-        let end = offset_bound(self.facts.function, self.facts.geometry, &[], pointer)
+        let end = offset_bound(self.plan.facts.function, self.plan.facts.geometry, &[], pointer)
             .and_then(|offset| offset.checked_add(extra)?.checked_add(bytes));
         end.is_some_and(|end| end <= len)
     }
@@ -286,7 +286,7 @@ impl Emitter<'_, '_> {
 
     /// The pointer, tagged.
     pub(super) fn encoded(&mut self, value: Value) -> Lane {
-        let root = self.facts.storage.pointer(value).root;
+        let root = self.plan.facts.storage.pointer(value).root;
         if root == Root::Many {
             return self.lane(value, 0);
         }
@@ -300,7 +300,7 @@ impl Emitter<'_, '_> {
     /// The pointer in all lanes, tagged, whatever its shape.
     pub(super) fn encoded_vector(&mut self, value: Value) -> Opd {
         let offsets = self.vector(value, 0);
-        match self.facts.storage.pointer(value).root {
+        match self.plan.facts.storage.pointer(value).root {
             Root::Many => offsets,
             root => {
                 let code = self.code_of_root(root);
@@ -411,8 +411,8 @@ impl Emitter<'_, '_> {
     pub(super) fn decode_local(&mut self, code: &Opd) -> (Place, Opd) {
         let number = self.t.value(format_args!("lshr i64 {code}, 48"));
         let (mut base, mut len) = (Opd::text(ZEROS), Opd::Int(0));
-        for array in self.facts.storage.arrays.clone() {
-            if !self.facts.storage.is_exposed(array.local) {
+        for array in self.plan.facts.storage.arrays.clone() {
+            if !self.plan.facts.storage.is_exposed(array.local) {
                 continue;
             }
             let root = Root::Local(array.local);
@@ -435,7 +435,7 @@ impl Emitter<'_, '_> {
         width: Width,
         lane: Option<usize>,
     ) -> Opd {
-        let Op::Compare(_, a, b) = self.facts.function.inst(inst).op else { return Opd::bool(false) };
+        let Op::Compare(_, a, b) = self.plan.facts.function.inst(inst).op else { return Opd::bool(false) };
         let x = self.address_bits(a, width, lane);
         let y = self.address_bits(b, width, lane);
         super::arith::compare(&mut self.t, width, op, anymetal_ir::Scalar::I64, &x, &y)
@@ -443,8 +443,8 @@ impl Emitter<'_, '_> {
 
     /// Something that orders and equals as the address does.
     fn address_bits(&mut self, value: Value, width: Width, lane: Option<usize>) -> Opd {
-        let root = self.facts.storage.pointer(value).root;
-        let is_thread = self.facts.function.pointer_space(value) == anymetal_ir::Space::Thread;
+        let root = self.plan.facts.storage.pointer(value).root;
+        let is_thread = self.plan.facts.function.pointer_space(value) == anymetal_ir::Space::Thread;
         if self.loads_pointers && !is_thread {
             // One buffer may have two numbers.
             return match lane {

@@ -17,13 +17,13 @@ impl Emitter<'_, '_> {
         if !shape.is_assumed() {
             return None;
         }
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let op = &function.inst(inst).op;
         let mut all = Opd::bool(true);
         let mut operands = Vec::new();
         op.for_each_operand(|operand| operands.push(operand));
         for operand in operands {
-            let component = if self.divergence.values[operand.index()].len() > k { k } else { 0 };
+            let component = if self.plan.divergence.values[operand.index()].len() > k { k } else { 0 };
             if let Lane::Affine { assumption: Some(condition), .. } = self.lane(operand, component) {
                 all = self.t.and(&all, &condition);
             }
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
             unreachable!("{a} is affine where its extension has a conditional form")
         };
         let bound = if self.function().ty(a).lanes() == 1 {
-            upper_bound(self.facts.function, self.facts.geometry, a)
+            upper_bound(self.plan.facts.function, self.plan.facts.geometry, a)
         } else {
             u64::MAX
         };
@@ -119,7 +119,7 @@ impl Emitter<'_, '_> {
 
     /// The vector of a conditional component, from the operands' vectors.
     pub(super) fn recompute(&mut self, value: Value, k: usize) -> Opd {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let ValueDef::Inst(inst) = function.values[value.index()].def else {
             unreachable!("{value} is a parameter, whose form is not conditional")
         };

@@ -19,7 +19,7 @@ struct Operation<'a> {
 
 impl Emitter<'_, '_> {
     pub(super) fn atomic(&mut self, inst: Inst) {
-        let data = self.facts.function.inst(inst).clone();
+        let data = self.plan.facts.function.inst(inst).clone();
         let (pointer, operands): (Value, Vec<Value>) = match &data.op {
             Op::AtomicLoad(pointer) => (*pointer, Vec::new()),
             Op::AtomicStore(pointer, value) | Op::AtomicRmw(_, pointer, value) => (*pointer, vec![*value]),
@@ -37,7 +37,7 @@ impl Emitter<'_, '_> {
             _ => AccessKind::Atomic,
         };
         let site = self.site(inst, pointer, kind, scalar.size());
-        let shared = self.facts.function.ty(pointer) != Type::Ptr(Space::Threadgroup);
+        let shared = self.plan.facts.function.ty(pointer) != Type::Ptr(Space::Threadgroup);
         let operation = Operation { op: &data.op, scalar, shared };
         let results = if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
         result: Option<Value>,
         fp: FpMode,
     ) -> Vec<Lane> {
-        let is_used = result.is_some_and(|result| self.regions.is_used(result));
+        let is_used = result.is_some_and(|result| self.plan.regions.is_used(result));
         if !address.offset.is_uniform() {
             return match operation.op {
                 Op::AtomicRmw(op, _, operand) if !operation.shared && !is_used && self.mask == Mask::All => {

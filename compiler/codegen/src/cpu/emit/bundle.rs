@@ -5,7 +5,7 @@
 //! fault reports equal those of single loads.
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_ir::{Inst, Scalar, Value};
 use anymetal_opt::{Feature, RemarkId};
 
 use super::Emitter;
@@ -14,115 +14,34 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use anymetal_analysis::divergence::Affine;
-use anymetal_simd::access::{Strategy, plan};
-use anymetal_simd::bundles::Member;
-use anymetal_simd::limits::{MAX_CHUNK_BYTES, MAX_RUN_ELEMENTS};
-use anymetal_simd::storage::Root;
-
-/// A load.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    inst: Inst,
-    pointer: Value,
-    result: Value,
-    item: Item,
-    /// Bytes from the bundle's first load.
-    offset: i64,
-}
-
-/// Contiguous loads, of one type.
-#[derive(Clone, Debug)]
-struct Chunk {
-    parts: Vec<Part>,
-    /// All elements of one thread.
-    item: Item,
-}
-
-impl Chunk {
-    fn start(&self) -> i64 {
-        self.parts[0].offset
-    }
-
-    fn end(&self) -> i64 {
-        self.start() + self.item.bytes()
-    }
-
-    fn takes(&self, part: &Part) -> bool {
-        self.item.scalar == part.item.scalar
-            && self.end() == part.offset
-            && self.item.bytes() + part.item.bytes() <= MAX_CHUNK_BYTES
-    }
-}
+use anymetal_simd::access::few_runs;
+use anymetal_simd::bundles::Chunk;
+use anymetal_simd::limits::MAX_RUN_ELEMENTS;
 
 impl Emitter<'_, '_> {
     /// Loads the bundle whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_bundle(&mut self, inst: Inst, pointer: Value) -> bool {
-        let Some(members) = self.facts.bundles.of_first(inst) else {
+        let plan = self.plan;
+        let Some(chunks) = plan.bundles.get(&inst) else {
             // The load begins no bundle.
             return false;
         };
-        if !self.has(Feature::Bundles) || self.facts.storage.pointer(pointer).root == Root::Many {
-            return false;
-        }
-        let shape = match self.lane(pointer, 0) {
-            Lane::Affine { shape, .. } if shape.is_uniform() => return false,
-            Lane::Affine { shape, .. } => Some(shape),
-            Lane::Varying(_) => None,
-        };
-        let chunks = self.chunks(inst, members, shape.as_ref());
-        let (Some(low), Some(high)) = (chunks.first().map(Chunk::start), chunks.last().map(Chunk::end))
-        else {
-            // No two loads are better loaded together.
-            return false;
-        };
+        let shape = self.lane(pointer, 0).affine().cloned();
+        let (low, high) = (chunks[0].start(), chunks[chunks.len() - 1].end());
         let address = Address { extra: low, ..self.address(pointer, 0, AccessKind::Load) };
         let loaded = match shape {
-            Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, high - low),
-            None => self.load_bundle_apart(&address, &chunks, high - low),
+            Some(shape) => self.load_bundle_affine(&address, &shape, chunks, high - low),
+            None => self.load_bundle_apart(&address, chunks, high - low),
         };
         let count: usize = chunks.iter().map(|chunk| chunk.item.count).sum();
         assert_eq!(loaded.len(), count, "a bundle has one vector per element");
         let mut loaded = loaded.into_iter();
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
             self.remark_together(part.inst, RemarkId::LoadBundle, part.pointer, count);
-            self.bundled.insert(part.result);
             let lanes = loaded.by_ref().take(part.item.count).map(Lane::Varying).collect();
             self.define(part.result, lanes);
         }
-        chunks.iter().flat_map(|chunk| &chunk.parts).any(|part| {
-            part.inst == inst && {
-                self.bundled.remove(&part.result);
-                true
-            }
-        })
-    }
-
-    /// What is worth loading together: at least two contiguous loads that are no plain vector loads.
-    fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Affine>) -> Vec<Chunk> {
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for &Member { inst, offset, .. } in members {
-            let data = self.facts.function.inst(inst);
-            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else {
-                unreachable!("bundles consist of loads, not of {:?}", data.op)
-            };
-            let item = Item::of(self.facts.function.ty(result));
-            let is_plain = shape.is_some_and(|shape| {
-                matches!(plan(shape, i64::from(item.scalar.size()), item.count as i64), Strategy::Runs(_))
-            });
-            if is_plain || !self.regions.is_same_region(first, inst) || self.is_part_of_fragment(result) {
-                continue;
-            }
-            let part = Part { inst, pointer, result, item, offset };
-            match chunks.last_mut().filter(|chunk| chunk.takes(&part)) {
-                Some(chunk) => {
-                    chunk.item.count += item.count;
-                    chunk.parts.push(part);
-                }
-                None => chunks.push(Chunk { parts: vec![part], item }),
-            }
-        }
-        chunks.retain(|chunk| chunk.parts.len() > 1);
-        chunks
+        chunks.iter().flat_map(|chunk| &chunk.parts).any(|part| part.inst == inst)
     }
 
     /// Lanes at known distances from a few bases.
@@ -149,8 +68,8 @@ impl Emitter<'_, '_> {
         for chunk in chunks {
             let item = chunk.item;
             let here = Address { extra: chunk.start(), ..address.clone() };
-            match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-                Strategy::Runs(runs) if item.count <= MAX_RUN_ELEMENTS => {
+            match few_runs(shape, item) {
+                Some(runs) if item.count <= MAX_RUN_ELEMENTS => {
                     loaded.extend(self.load_runs(&here, &bases, shape, &runs, item, &mut Vec::new()));
                 }
                 _ => {

@@ -141,7 +141,7 @@ impl Emitter<'_, '_> {
     }
 
     fn private_argument(&mut self, arg: Value) -> Argument {
-        let place = self.place(self.facts.storage.pointer(arg).root);
+        let place = self.place(self.plan.facts.storage.pointer(arg).root);
         let lane = self.lane(arg, 0);
         let offset = match lane.is_uniform() {
             true => Offset::Same(lane.at(&mut self.t, "i64", 0)),
@@ -151,7 +151,7 @@ impl Emitter<'_, '_> {
     }
 
     fn shared_argument(&mut self, arg: Value, uniform: bool, stores: bool) -> Argument {
-        let root = self.facts.storage.pointer(arg).root;
+        let root = self.plan.facts.storage.pointer(arg).root;
         let is_encoded = root == Root::Many;
         if is_encoded && !uniform && !self.lane(arg, 0).is_uniform() {
             let codes = self.vector(arg, 0);

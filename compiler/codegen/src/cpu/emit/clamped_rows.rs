@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_abi::AccessKind;
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Value};
 use anymetal_opt::Feature;
+use anymetal_simd::stencil_rows::RowLoads;
 
-use super::stencil_rows::Loads;
+use super::memory::MemoryType;
 use super::{Emitter, Mask};
 use crate::cpu::emit::allocation::Place;
 use crate::cpu::llvm_text::{LANES, Opd};
@@ -68,12 +69,12 @@ impl Emitter<'_, '_> {
         }
         let (mut all, mut common) = (Vec::new(), None);
         for &first in rows {
-            let loads = self.loads_from(first)?;
-            let indices = self.row_and_columns(&loads)?;
+            let loads = self.stencil_row(first);
+            let indices = self.row_and_columns(loads)?;
             if *common.get_or_insert_with(|| indices.columns.clone()) != indices.columns {
                 return None;
             }
-            all.push((first, self.address(loads.parts.first()?.pointer, 0, AccessKind::Load).place, indices));
+            all.push((first, self.address(loads.parts[0].pointer, 0, AccessKind::Load).place, indices));
         }
         let columns: Vec<Opd> = common?.iter().map(|&column| self.frozen_vector(column)).collect();
         let (mut is_so, mut halves) = (Opd::bool(true), Vec::new());
@@ -96,8 +97,8 @@ impl Emitter<'_, '_> {
     }
 
     /// The members' indices, if they are sums of one row and a column each.
-    fn row_and_columns(&self, loads: &Loads) -> Option<Indices> {
-        let function = self.facts.function;
+    fn row_and_columns(&self, loads: &RowLoads) -> Option<Indices> {
+        let function = self.plan.facts.function;
         if loads.item.bytes() != 4 || loads.item.count != 1 {
             return None;
         }
@@ -193,7 +194,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads the stretches and gives each member its lanes.
-    pub(super) fn load_clamped_row(&mut self, row: &ClampedRow, loads: &Loads) -> Vec<Vec<Opd>> {
+    pub(super) fn load_clamped_row(&mut self, row: &ClampedRow, loads: &RowLoads) -> Vec<Vec<Opd>> {
         assert_eq!(row.halves.len(), LANES / HALF, "each half of the lanes has a stretch");
         let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); loads.parts.len()];
         for (start, half) in &row.halves {

@@ -7,11 +7,11 @@
 use super::allocation::UNCHECKED_BEFORE;
 use super::cast::reinterpret;
 use super::lane::{Lane, Width};
-use super::memory::{Address, Item};
+use super::memory::{Address, Item, MemoryType};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::options::CpuFeatures;
+use anymetal_simd::target::CpuFeatures;
 
 /// Gives the lanes of `%on` that are not below the limit and, if there are none, what all lanes load. Those
 /// that are off load from the start: some lane is on and in bounds, so that exists.

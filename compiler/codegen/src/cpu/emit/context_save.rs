@@ -67,24 +67,26 @@ impl Emitter<'_, '_> {
     /// Lays out the frame; gives its bytes.
     pub(super) fn lay_out_frame(&mut self) -> u64 {
         let mut layout = Layout { bytes: 8, ..Layout::default() };
-        for value in self.regions.saved.clone() {
+        for value in self.plan.regions.saved.clone() {
             let scalar = self.scalar(value);
-            let bytes =
-                self.divergence.values[value.index()].iter().map(|shape| component_step(shape, scalar)).sum();
+            let bytes = self.plan.divergence.values[value.index()]
+                .iter()
+                .map(|shape| component_step(shape, scalar))
+                .sum();
             let offset = layout.take(bytes);
             layout.values.insert(value, offset);
         }
-        let vars = self.facts.storage.vars.len();
+        let vars = self.plan.facts.storage.vars.len();
         let mut live_across = std::collections::BTreeSet::new();
-        for region in &self.regions.regions {
+        for region in &self.plan.regions.regions {
             // Regions that only sample a condition have no instructions.
             let Some(&first) = region.insts.first() else { continue };
-            let live = self.facts.liveness.before(first);
+            let live = self.plan.facts.liveness.before(first);
             live_across.extend(region.accesses.iter().copied().filter(|&variable| live.contains(variable)));
         }
         for variable in live_across {
             if variable < vars {
-                if self.regions.wg_uniform_vars[variable] {
+                if self.plan.regions.wg_uniform_vars[variable] {
                     continue;
                 }
                 if self.is_in_tile(variable) {
@@ -95,15 +97,15 @@ impl Emitter<'_, '_> {
                     continue;
                 }
                 let scalar = self.promoted_scalar(variable);
-                let offset = layout.take(component_bytes(&self.divergence.variables[variable], scalar));
+                let offset = layout.take(component_bytes(&self.plan.divergence.variables[variable], scalar));
                 layout.variables.insert(variable, offset);
             } else {
-                let bytes = self.facts.storage.arrays[variable - vars].bytes() as i64;
+                let bytes = self.plan.facts.storage.arrays[variable - vars].bytes() as i64;
                 let offset = layout.take(bytes);
                 layout.variables.insert(variable, offset);
             }
         }
-        let needed = self.regions.tracks_live || layout.bytes > 8;
+        let needed = self.plan.regions.tracks_live || layout.bytes > 8;
         let bytes = if needed { round_up(layout.bytes, VECTOR_ALIGN) } else { 0 };
         assert!(bytes >= layout.bytes || !needed, "the frame contains its slots");
         self.layout = layout;
@@ -112,7 +114,7 @@ impl Emitter<'_, '_> {
 
     /// Finds the arrays that are in the current frame.
     pub(super) fn find_arrays(&mut self) {
-        let vars = self.facts.storage.vars.len();
+        let vars = self.plan.facts.storage.vars.len();
         for (&variable, &offset) in &self.layout.variables.clone() {
             if variable >= vars {
                 let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
@@ -138,10 +140,11 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn fetch_values(&mut self, number: usize) {
-        for fetch in self.regions.regions[number].fetches.clone() {
+        for fetch in self.plan.regions.regions[number].fetches.clone() {
             match fetch {
                 Fetch::Remat(value) => {
-                    let anymetal_ir::ValueDef::Inst(inst) = self.facts.function.values[value.index()].def
+                    let anymetal_ir::ValueDef::Inst(inst) =
+                        self.plan.facts.function.values[value.index()].def
                     else {
                         unreachable!("{value} is a parameter, which every region has")
                     };
@@ -151,7 +154,7 @@ impl Emitter<'_, '_> {
                     let scalar = self.scalar(value);
                     let mut offset = self.layout.values[&value];
                     let mut lanes = Vec::new();
-                    for shape in self.divergence.values[value.index()].clone() {
+                    for shape in self.plan.divergence.values[value.index()].clone() {
                         lanes.push(self.load_component(offset, &shape, scalar));
                         offset += component_step(&shape, scalar);
                     }
@@ -164,7 +167,7 @@ impl Emitter<'_, '_> {
     /// Keeps the result of an instruction if another region wants it. A product that waits is kept when it is
     /// written.
     pub(super) fn save_result(&mut self, inst: Inst) {
-        let Some(value) = self.facts.function.inst(inst).result else { return };
+        let Some(value) = self.plan.facts.function.inst(inst).result else { return };
         if !self.is_deferred(value) {
             self.save_value(value);
         }
@@ -175,7 +178,7 @@ impl Emitter<'_, '_> {
         let Some(&start) = self.layout.values.get(&value) else { return };
         let scalar = self.scalar(value);
         let mut offset = start;
-        for (k, shape) in self.divergence.values[value.index()].clone().iter().enumerate() {
+        for (k, shape) in self.plan.divergence.values[value.index()].clone().iter().enumerate() {
             let lane = self.lane(value, k);
             self.store_component(offset, &lane, scalar);
             offset += component_step(shape, scalar);
@@ -245,17 +248,17 @@ impl Emitter<'_, '_> {
     /// Loads the region's promoted variables into LLVM variables: from the frame, or as zeros if no region
     /// can have written them yet, so that no undefined bits reach a branch.
     pub(super) fn fetch_promoted(&mut self, number: usize) {
-        let vars = self.facts.storage.vars.len();
-        let region = self.regions.regions[number].clone();
+        let vars = self.plan.facts.storage.vars.len();
+        let region = self.plan.regions.regions[number].clone();
         // A region that only samples a condition accesses no variables.
         let Some(&first) = region.insts.first() else { return };
         for &var in region.accesses.iter().filter(|&&variable| variable < vars) {
-            if self.regions.wg_uniform_vars[var] || self.is_in_tile(var) {
+            if self.plan.regions.wg_uniform_vars[var] || self.is_in_tile(var) {
                 continue;
             }
             let scalar = self.promoted_scalar(var);
-            let shape = self.divergence.variables[var].clone();
-            let is_live = self.facts.liveness.before(first).contains(var);
+            let shape = self.plan.divergence.variables[var].clone();
+            let is_live = self.plan.facts.liveness.before(first).contains(var);
             let lane = match self.layout.variables.get(&var) {
                 Some(&offset) if is_live => self.load_component(offset, &shape, scalar),
                 _ => match shape {
@@ -272,13 +275,13 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn save_promoted(&mut self, number: usize) {
-        let vars = self.facts.storage.vars.len();
-        let region = self.regions.regions[number].clone();
+        let vars = self.plan.facts.storage.vars.len();
+        let region = self.plan.regions.regions[number].clone();
         // A region that only samples a condition accesses no variables.
         let Some(&last) = region.insts.last() else { return };
         for &var in region.accesses.iter().filter(|&&variable| variable < vars) {
             let Some(&offset) = self.layout.variables.get(&var) else { continue };
-            if !self.facts.liveness.after(last).contains(var) {
+            if !self.plan.facts.liveness.after(last).contains(var) {
                 continue;
             }
             let scalar = self.promoted_scalar(var);

@@ -188,7 +188,7 @@ impl Emitter<'_, '_> {
 
     /// The address as a sum with an index of 32 bits in which lanes side by side are equally far apart.
     pub(super) fn narrow(&self, address: &Address, bytes: i64) -> Option<Narrow> {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let mut pointer = address.value?;
         if self.shape(pointer, 0) != Shape::Varying || address.place.root == Root::Many {
             return None;

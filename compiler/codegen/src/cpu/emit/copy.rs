@@ -36,8 +36,8 @@ impl Emitter<'_, '_> {
         if size == 0 {
             return;
         }
-        let to_promoted = self.facts.storage.vars_at(dst, size);
-        let from_promoted = self.facts.storage.vars_at(src, size);
+        let to_promoted = self.plan.facts.storage.vars_at(dst, size);
+        let from_promoted = self.plan.facts.storage.vars_at(src, size);
         match (to_promoted, from_promoted) {
             (Some(vars), _) => {
                 let lanes: Vec<Lane> =
@@ -56,22 +56,22 @@ impl Emitter<'_, '_> {
     }
 
     fn offset_of(&self, pointer: Value) -> i64 {
-        self.facts.storage.pointer(pointer).offset.unwrap_or(0)
+        self.plan.facts.storage.pointer(pointer).offset.unwrap_or(0)
     }
 
     /// What a promoted variable of the destination gets.
     fn piece_for_promoted(&mut self, inst: Inst, var: usize, dst: Value, src: Value) -> Lane {
-        let data = self.facts.storage.vars[var];
+        let data = self.plan.facts.storage.vars[var];
         let extra = data.offset - self.offset_of(dst);
-        if let Root::Local(local) = self.facts.storage.pointer(src).root
-            && self.facts.storage.vars_at(src, 1).is_some()
+        if let Root::Local(local) = self.plan.facts.storage.pointer(src).root
+            && self.plan.facts.storage.vars_at(src, 1).is_some()
         {
             let place = self.offset_of(src) + extra;
-            let Some(source) = self.facts.storage.vars_in(local, place, data.size).next() else {
+            let Some(source) = self.plan.facts.storage.vars_in(local, place, data.size).next() else {
                 return Lane::known(Affine::known([0; 32]));
             };
             let lane = self.load_promoted(source);
-            return match (self.facts.storage.vars[source].ty, data.ty) {
+            return match (self.plan.facts.storage.vars[source].ty, data.ty) {
                 (PromotedType::Scalar(from), PromotedType::Scalar(to)) => self.reinterpreted(&lane, from, to),
                 (PromotedType::Pointer(root, _), PromotedType::Pointer(Root::Many, _))
                     if root != Root::Many =>
@@ -99,21 +99,21 @@ impl Emitter<'_, '_> {
     }
 
     fn load_piece(&mut self, inst: Inst, src: Value, extra: i64, item: Item) -> Vec<Lane> {
-        match self.facts.function.pointer_space(src) {
+        match self.plan.facts.function.pointer_space(src) {
             Space::Thread => self.load_private(inst, src, extra, item),
             _ => self.load_shared(inst, src, extra, item),
         }
     }
 
     fn store_piece(&mut self, inst: Inst, dst: Value, extra: i64, item: Item, lanes: &[Lane]) {
-        match self.facts.function.pointer_space(dst) {
+        match self.plan.facts.function.pointer_space(dst) {
             Space::Thread => self.store_private(inst, dst, extra, item, lanes),
             _ => self.store_shared(inst, dst, extra, item, lanes),
         }
     }
 
     fn piece_from_promoted(&mut self, inst: Inst, var: usize, dst: Value, src: Value) {
-        let data = self.facts.storage.vars[var];
+        let data = self.plan.facts.storage.vars[var];
         let extra = data.offset - self.offset_of(src);
         let lane = self.load_promoted(var);
         let (scalar, lane) = match data.ty {
@@ -130,8 +130,8 @@ impl Emitter<'_, '_> {
     /// The pieces, or smaller ones where the units of private memory are smaller, and what each lane accesses
     /// at once.
     fn pieces_in(&self, pieces: Pieces, pointers: &[Value]) -> (Pieces, Item) {
-        let arrays = pointers.iter().filter_map(|&pointer| self.facts.storage.array_at(pointer));
-        let unit = arrays.map(|array| self.facts.storage.arrays[array].unit).min().unwrap_or(8);
+        let arrays = pointers.iter().filter_map(|&pointer| self.plan.facts.storage.array_at(pointer));
+        let unit = arrays.map(|array| self.plan.facts.storage.arrays[array].unit).min().unwrap_or(8);
         let units = Pieces { size: unit, stride: unit };
         let found = [pieces, units].into_iter().find_map(|pieces| Some((pieces, pieces.of_integers(unit)?)));
         let (pieces, ty) = found.expect("a unit of private memory is an integer");
@@ -172,7 +172,8 @@ impl Emitter<'_, '_> {
 
     /// Whether lanes access different addresses of memory that they share.
     fn is_varying_shared(&self, pointer: Value) -> bool {
-        self.facts.function.pointer_space(pointer) != Space::Thread && !self.shape(pointer, 0).is_uniform()
+        self.plan.facts.function.pointer_space(pointer) != Space::Thread
+            && !self.shape(pointer, 0).is_uniform()
     }
 
     fn max_pieces(&self, pointers: &[Value]) -> i64 {
@@ -212,7 +213,7 @@ impl Emitter<'_, '_> {
     fn may_move_whole(&self, pointer: Value, size: i64) -> bool {
         self.mask == Mask::All
             && matches!(size, 8 | 16 | 32 | 64)
-            && self.facts.storage.pointer(pointer).root != Root::Many
+            && self.plan.facts.storage.pointer(pointer).root != Root::Many
             && self.is_varying_shared(pointer)
     }
 
@@ -284,7 +285,7 @@ impl Emitter<'_, '_> {
         if size == 0 {
             return;
         }
-        if let Some(vars) = self.facts.storage.vars_at(dst, size) {
+        if let Some(vars) = self.plan.facts.storage.vars_at(dst, size) {
             for var in vars {
                 let zero = self.zero_for_promoted(var);
                 self.store_promoted(inst, var, &zero);
@@ -300,7 +301,7 @@ impl Emitter<'_, '_> {
     }
 
     fn zero_for_promoted(&self, var: usize) -> Lane {
-        match self.facts.storage.vars[var].ty {
+        match self.plan.facts.storage.vars[var].ty {
             PromotedType::Scalar(scalar) if scalar.is_float() => Lane::uniform(super::zero_of(scalar)),
             _ => Lane::known(Affine::known([0; 32])),
         }
@@ -319,7 +320,7 @@ impl Emitter<'_, '_> {
         let index = self.t.load("i64", &slot, 8);
         let bytes = self.t.mul("i64", &index, &Opd::Int(step));
         for (start, &pointer) in starts.iter().zip(pointers) {
-            let is_tagged = self.facts.storage.pointer(pointer).root == Root::Many;
+            let is_tagged = self.plan.facts.storage.pointer(pointer).root == Root::Many;
             let here = self.moved(start, &bytes, is_tagged);
             // Not `define`: where the pointer's shape was assumed, this is its vector.
             self.defined_in[pointer.index()] = self.turn;
@@ -342,7 +343,7 @@ impl Emitter<'_, '_> {
         if self.shape(pointer, 0).is_uniform() {
             return Lane::uniform(self.uniform(pointer, 0));
         }
-        let is_tagged = self.facts.storage.pointer(pointer).root == Root::Many;
+        let is_tagged = self.plan.facts.storage.pointer(pointer).root == Root::Many;
         match self.lane(pointer, 0) {
             lane @ Lane::Affine { shape: Affine { assumption: None, .. }, .. } if !is_tagged => lane,
             _ => Lane::Varying(self.vector(pointer, 0)),

@@ -14,7 +14,6 @@ use anymetal_opt::Feature;
 use super::allocation::{ZEROS, ZEROS_BYTES};
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::Matrices;
-use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::polls::SubroutineLoops;
 use super::remarks::Remarks;
@@ -28,12 +27,10 @@ use crate::cpu::whole_geometry;
 use crate::limits::cpu::MAX_VERSIONED_SIZE;
 use anymetal_analysis::polls::Work;
 use anymetal_simd::facts::Facts;
-use anymetal_simd::fragments::Fragments;
-use anymetal_simd::regions::Regions;
-use anymetal_simd::stencil_rows::StencilRows;
+use anymetal_simd::plan::{Plan, PlanOptions};
 
 use crate::polls;
-use anymetal_analysis::divergence::{Divergence, Geometry};
+use anymetal_analysis::divergence::Geometry;
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.
 const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
@@ -71,9 +68,17 @@ pub(in crate::cpu) fn generate_module<'a>(
     for (index, &geometry) in versions.iter().enumerate() {
         let (number, facts) = facts(geometry);
         shared.function_number = number;
-        let divergence = facts.divergence();
+        let plan = Plan::new(
+            facts,
+            PlanOptions {
+                kernel,
+                features: &options.features,
+                passes: &options.passes,
+                independent_simdgroups: shared.independent_simdgroups,
+            },
+        );
         shared.scratch_bytes = super::private::scratch_places(&facts.storage.arrays).1;
-        functions.push_str(&version(&mut shared, facts, &divergence, index));
+        functions.push_str(&version(&mut shared, &plan, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
     }
     functions.push_str(&subroutine::texts(&mut shared, subroutines));
@@ -218,7 +223,7 @@ impl<'a> Shared<'a> {
 }
 
 /// One version of the kernel, for a run of threadgroups.
-fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, index: usize) -> String {
+fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
     let mut t = Text::new(index as u32 * 10_000_000);
     let launch = t.register();
     let worker = t.register();
@@ -236,25 +241,20 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, i
         t.entry_value(format_args!("load ptr, ptr {at}, align 8, !invariant.load !1"))
     };
     let (threadgroup_memory, scratch) = (pointer(WORKER_THREADGROUP_MEMORY), pointer(WORKER_SCRATCH));
-    let size = match facts.geometry.size() {
+    let size = match plan.facts.geometry.size() {
         Some(size) => size.map(|size| Opd::Int(i64::from(size))),
         None => size,
     };
-    let regions = Regions::new(facts, divergence, shared.independent_simdgroups);
-    let matrices = Matrices::new(Fragments::new(facts, divergence, &regions));
+    let facts = &plan.facts;
     let function = facts.function;
     let waiting = match shared.independent_simdgroups {
         true => waiting_loops(shared.module, function),
         false => BTreeSet::new(),
     };
     let loops = Rc::new(shared.loops.of_kernel(function, (facts.loops, facts.geometry), waiting));
-    let has = |feature| shared.options.passes.has(feature);
-    let stencil_rows = has(Feature::StencilRows).then(|| StencilRows::new(function, divergence));
-    let nontemporal = has(Feature::NonTemporal).then(|| NonTemporal::new(facts));
-    let copies_left = u32::from(has(Feature::AllActiveCopies));
+    let copies_left = u32::from(shared.options.passes.has(Feature::AllActiveCopies));
     let mut emitter = Emitter {
-        facts,
-        divergence,
+        plan,
         shared,
         t,
         values: vec![None; function.values.len()],
@@ -287,7 +287,6 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, i
         contexts: Vec::new(),
         exit: groups.exit,
         copies_left,
-        regions,
         loops,
         group_work: Work::default(),
         layout: super::context_save::Layout::default(),
@@ -300,15 +299,12 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, divergence: &Divergence, i
         mask_tests: BTreeMap::new(),
         active_masks: BTreeMap::new(),
         slow: None,
-        matrices,
-        bundled: BTreeSet::new(),
-        stencil_rows: Rc::new(stencil_rows.unwrap_or_default()),
+        matrices: Matrices::new(&plan.fragments),
         versioned_rows: BTreeSet::new(),
         may_version_guards: true,
         clamped_rows: BTreeMap::new(),
         interior_pointers: BTreeMap::new(),
         interleaved: BTreeMap::new(),
-        nontemporal: nontemporal.unwrap_or_default(),
         nontemporal_flags: BTreeMap::new(),
         lane_loads: (groups.head, 0),
     };
@@ -350,7 +346,7 @@ impl Emitter<'_, '_> {
 
     /// Numbers the thread of a record along x, as everyone else does.
     fn turn_thread_back(&mut self, record: &Opd) {
-        let Geometry::YMajor([x, y, _]) = self.facts.geometry else { return };
+        let Geometry::YMajor([x, y, _]) = self.plan.facts.geometry else { return };
         let at = self.t.offset(record, &Opd::Int(RECORD_THREAD));
         let thread = self.t.load("i32", &at, 4);
         let [plane, inside] =

@@ -12,7 +12,7 @@ use super::allocation::Place;
 use super::available_checks::Test;
 use super::indexed_gather::IndexedAccess;
 use super::lane::{Lane, Width};
-use super::memory::{Address, Item};
+use super::memory::{Address, Item, MemoryType};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, vector_const};

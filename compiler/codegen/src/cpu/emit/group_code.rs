@@ -23,10 +23,10 @@ pub(super) struct GroupLabel {
 impl Emitter<'_, '_> {
     /// Emits the whole body.
     pub(super) fn body(&mut self) {
-        if self.regions.tracks_live {
+        if self.plan.regions.tracks_live {
             self.initialise_live();
         }
-        let body = self.facts.function.body;
+        let body = self.plan.facts.function.body;
         self.group_block(body);
     }
 
@@ -35,7 +35,7 @@ impl Emitter<'_, '_> {
     }
 
     fn group_steps(&mut self, block: Block) {
-        for step in self.regions.steps(block).to_vec() {
+        for step in self.plan.regions.steps(block).to_vec() {
             if self.t.is_ended() {
                 return;
             }
@@ -43,7 +43,7 @@ impl Emitter<'_, '_> {
                 Step::Group(inst) => {
                     self.mask = Mask::All;
                     self.at_group_level();
-                    match self.facts.function.inst(inst).op {
+                    match self.plan.facts.function.inst(inst).op {
                         Op::If { .. } => self.instructions(&[inst]),
                         _ => self.simple(inst),
                     }
@@ -65,7 +65,7 @@ impl Emitter<'_, '_> {
             let found = this.group_labels.iter().rev().find(|found| found.label == label).copied();
             found.expect("the label of a group-level jump belongs to an enclosing group-level construct")
         };
-        let destination = match self.facts.function.inst(inst).op {
+        let destination = match self.plan.facts.function.inst(inst).op {
             Op::Break(label, _) => find(self, label).exit,
             Op::Continue(label, _) => find(self, label).continuing,
             Op::Return(_) => self.exit,
@@ -81,7 +81,7 @@ impl Emitter<'_, '_> {
     }
 
     fn group_level_construct(&mut self, inst: Inst) {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let begun = self.group_work;
         match &function.inst(inst).op {
             Op::If { cond, then, otherwise, .. } => {
@@ -158,7 +158,7 @@ impl Emitter<'_, '_> {
     /// A condition or selector of group-level code: known once for the group, or taken from a lane
     /// that has not returned, because all of those agree.
     fn group_value(&mut self, inst: Inst, value: Value) -> Opd {
-        let Some(&number) = self.regions.samples.get(&inst) else {
+        let Some(&number) = self.plan.regions.samples.get(&inst) else {
             // Every SIMD-group computes the same lanes. A kernel whose barriers are not divergent agrees in
             // all of them.
             return self.at(value, 0, 0);
@@ -170,7 +170,7 @@ impl Emitter<'_, '_> {
         self.fetch_values(number);
         let end = self.t.block();
         self.mask = Mask::All;
-        if self.regions.tracks_live {
+        if self.plan.regions.tracks_live {
             let live = self.leave_without_live(end);
             self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
         }

@@ -83,8 +83,8 @@ impl Emitter<'_, '_> {
     /// The comparison of a position with a value of the group, if the region does nothing else than
     /// what depends on it.
     fn condition_of_region(&self, number: usize) -> Option<(Subject, CmpOp, Value)> {
-        let function = self.facts.function;
-        let insts = &self.regions.regions[number].insts;
+        let function = self.plan.facts.function;
+        let insts = &self.plan.regions.regions[number].insts;
         let (&last, before) = insts.split_last()?;
         let Op::If { cond, otherwise, .. } = function.inst(last).op else {
             // The region does something without a condition.
@@ -92,13 +92,16 @@ impl Emitter<'_, '_> {
         };
         let is_kept = |inst: &Inst| {
             let result = function.inst(*inst).result;
-            result.is_some_and(|value| self.regions.saved.contains(&value))
+            result.is_some_and(|value| self.plan.regions.saved.contains(&value))
         };
         let is_idle = |inst: &Inst| {
             let op = &function.inst(*inst).op;
             (op.only_computes() || matches!(op, Op::LocalStart(_))) && !is_kept(inst)
         };
-        if !function.block(otherwise).is_empty() || !before.iter().all(is_idle) || self.regions.tracks_live {
+        if !function.block(otherwise).is_empty()
+            || !before.iter().all(is_idle)
+            || self.plan.regions.tracks_live
+        {
             return None;
         }
         let (op, a, b) = comparison(function, cond)?;
@@ -108,12 +111,12 @@ impl Emitter<'_, '_> {
             (None, Some(position), CmpOp::Eq) => (position, CmpOp::Eq, a),
             _ => return None,
         };
-        let known = self.regions.is_group_value(function, self.divergence, limit);
+        let known = self.plan.regions.is_group_value(function, &self.plan.divergence, limit);
         (known && self.shape(limit, 0).is_uniform()).then_some((position, op, limit))
     }
 
     fn position_of(&self, value: Value) -> Option<Subject> {
-        match *self.facts.function.def(value)? {
+        match *self.plan.facts.function.def(value)? {
             Op::Query(query) => self.subject_of(query),
             _ => None,
         }
@@ -123,7 +126,7 @@ impl Emitter<'_, '_> {
         match query {
             Query::ThreadIndexInThreadgroup => Some(Subject::Thread),
             Query::SimdgroupIndexInThreadgroup => Some(Subject::SimdGroup),
-            Query::ThreadPositionInThreadgroup(axis) => match self.facts.geometry.position(axis) {
+            Query::ThreadPositionInThreadgroup(axis) => match self.plan.facts.geometry.position(axis) {
                 position @ Position::Based { .. } if position == Position::linear() => Some(Subject::Thread),
                 _ => None,
             },

@@ -15,13 +15,13 @@ use anymetal_opt::{Feature, RemarkId};
 use super::control::Context;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::MASK;
-use crate::limits::cpu::MAX_COPY;
+use anymetal_simd::limits::MAX_COPY;
 
 impl Emitter<'_, '_> {
     /// Emits the instructions twice, if they begin with a stencil row; `false` if nothing was emitted.
     pub(super) fn version_rest(&mut self, rest: &[Inst]) -> bool {
-        let stencil_rows = self.stencil_rows.clone();
-        let Some(row_set) = rest.first().and_then(|&first| stencil_rows.rows_checked_with(first)) else {
+        let plan = self.plan;
+        let Some(row_set) = rest.first().and_then(|&first| plan.stencil_rows.rows_checked_with(first)) else {
             // No stencil row begins here.
             return false;
         };
@@ -31,10 +31,7 @@ impl Emitter<'_, '_> {
         if !may_version || !is_closed || self.size(rest) > MAX_COPY {
             return false;
         }
-        let Some((ok, open)) = self.check_stencil_rows(row_set) else {
-            // Each load checks for itself.
-            return false;
-        };
+        let (ok, open) = self.check_stencil_rows(row_set);
         assert!(
             self.versioned_rows.is_empty() && self.clamped_rows.is_empty(),
             "guard versioning does not nest"

@@ -10,7 +10,7 @@ use anymetal_opt::Feature;
 use super::Emitter;
 use super::contiguity_check::Narrow;
 use super::lane::Width;
-use super::memory::{Address, Item};
+use super::memory::{Address, Item, MemoryType};
 use super::out_of_line::{Helper, gather_by_lanes};
 use super::{Mask, cast};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type};

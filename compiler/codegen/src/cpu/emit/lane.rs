@@ -38,6 +38,11 @@ impl Lane {
         matches!(self, Self::Affine { shape, .. } if shape.is_uniform() && !shape.is_assumed())
     }
 
+    /// The form of an affine component.
+    pub(super) fn affine(&self) -> Option<&Affine> {
+        if let Self::Affine { shape, .. } = self { Some(shape) } else { None }
+    }
+
     /// The scalar in a lane; only of affine components.
     pub(super) fn at(&self, t: &mut Text, element: &str, lane: usize) -> Opd {
         debug_assert!(lane < LANES, "a SIMD-group has no lane {lane}");

@@ -121,17 +121,17 @@ pub(super) fn addresses() -> String {
 impl Emitter<'_, '_> {
     /// Whether the value is a pointer that is an address in memory.
     fn has_address(&self, pointer: Value) -> bool {
-        matches!(self.facts.function.ty(pointer), Type::Ptr(Space::Device | Space::Constant))
+        matches!(self.plan.facts.function.ty(pointer), Type::Ptr(Space::Device | Space::Constant))
     }
 
     /// The number of the first resident buffer: beyond all allocations of the kernel, its locals too.
     pub(super) fn first_resident(&self) -> usize {
-        self.shared_allocations() + self.facts.function.locals.len()
+        self.shared_allocations() + self.plan.facts.function.locals.len()
     }
 
     /// A pointer from its bits, which may be data.
     pub(super) fn loaded_pointer(&mut self, pointer: Value, bits: &Lane) -> Lane {
-        let space = self.facts.function.pointer_space(pointer);
+        let space = self.plan.facts.function.pointer_space(pointer);
         self.loaded_pointers(space, bits)
     }
 
@@ -199,7 +199,7 @@ impl Emitter<'_, '_> {
         if !self.has_address(value) {
             return self.encoded(value);
         }
-        let base = match self.facts.storage.pointer(value).root {
+        let base = match self.plan.facts.storage.pointer(value).root {
             Root::Many => {
                 let codes = self.lane(value, 0);
                 return self.addresses(&codes);
@@ -227,7 +227,7 @@ impl Emitter<'_, '_> {
             return self.encoded_vector(value);
         }
         let offsets = self.vector(value, 0);
-        match self.facts.storage.pointer(value).root {
+        match self.plan.facts.storage.pointer(value).root {
             Root::Many => self.addresses(&Lane::Varying(offsets)).vector(&mut self.t, "i64"),
             Root::Argument(index) => {
                 let base = self.argument_address(index);
@@ -239,7 +239,7 @@ impl Emitter<'_, '_> {
 
     /// The eight bytes of a pointer in the memory at an address.
     pub(super) fn stored_pointer(&mut self, at: Value, value: Value) -> Lane {
-        let lane = match self.facts.storage.is_slot(at) {
+        let lane = match self.plan.facts.storage.is_slot(at) {
             true => self.encoded(value),
             false => self.addressed(value),
         };
@@ -251,8 +251,8 @@ impl Emitter<'_, '_> {
 
     /// What a pointer that was loaded from an address is kept as: tagged, or the offset from its root.
     pub(super) fn pointer_in(&mut self, at: Value, result: Value, bits: &Lane) -> Lane {
-        let is_slot = self.facts.storage.is_slot(at);
-        match self.facts.storage.pointer(result).root {
+        let is_slot = self.plan.facts.storage.is_slot(at);
+        match self.plan.facts.storage.pointer(result).root {
             Root::Many if is_slot => bits.clone(),
             Root::Many => self.loaded_pointer(result, bits),
             root if is_slot => {

@@ -136,7 +136,7 @@ impl Emitter<'_, '_> {
 
     /// The comparison of a thread position with a uniform value, if the condition is one.
     fn lane_comparison(&self, condition: Value) -> Option<Comparison> {
-        let (op, a, b) = comparison(self.facts.function, condition)?;
+        let (op, a, b) = comparison(self.plan.facts.function, condition)?;
         if self.is_pointer(a) || !self.scalar(a).is_int() {
             return None;
         }
@@ -156,7 +156,7 @@ impl Emitter<'_, '_> {
         }
         let mut comparison = Comparison { op, affine, other, shape, may_wrap: false };
         let cast = if comparison.is_signed() { CastOp::SExt } else { CastOp::ZExt };
-        let bound = upper_bound(self.facts.function, self.facts.geometry, affine);
+        let bound = upper_bound(self.plan.facts.function, self.plan.facts.geometry, affine);
         comparison.may_wrap = may_wrap(cast, self.scalar(affine), &comparison.shape, bound);
         Some(comparison)
     }

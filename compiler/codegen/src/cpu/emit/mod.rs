@@ -92,10 +92,8 @@ pub(super) use subroutine::Subroutines;
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{CpuOptions, FaultSite};
-use anymetal_analysis::divergence::{Affine, Divergence, Shape};
-use anymetal_simd::facts::Facts;
-use anymetal_simd::regions::Regions;
-use anymetal_simd::stencil_rows::StencilRows;
+use anymetal_analysis::divergence::{Affine, Shape};
+use anymetal_simd::plan::Plan;
 use anymetal_simd::storage::{PromotedType, Root};
 
 /// What all versions of a kernel share.
@@ -155,8 +153,7 @@ struct GroupValues {
 
 /// One version of the kernel under construction.
 pub(super) struct Emitter<'a, 'm> {
-    facts: Facts<'a>,
-    divergence: &'a Divergence,
+    plan: &'a Plan<'a>,
     shared: &'a mut Shared<'m>,
     t: Text,
     values: Vec<Option<Vec<Lane>>>,
@@ -189,7 +186,6 @@ pub(super) struct Emitter<'a, 'm> {
     exit: u32,
     /// How many more all-lanes-on copies of code may be nested.
     copies_left: u32,
-    regions: Regions,
     loops: Rc<polls::FunctionLoops>,
     /// Work since the last poll, at group level.
     group_work: Work,
@@ -215,9 +211,6 @@ pub(super) struct Emitter<'a, 'm> {
     mask_tests: BTreeMap<u32, mask_predicates::MaskTests>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
-    /// Values that were loaded with the first load of their bundle or stencil row.
-    bundled: BTreeSet<Value>,
-    stencil_rows: Rc<StencilRows>,
     /// The first loads of stencil rows that were tested before, and whether code may be copied for such.
     versioned_rows: BTreeSet<Inst>,
     may_version_guards: bool,
@@ -227,8 +220,7 @@ pub(super) struct Emitter<'a, 'm> {
     interior_pointers: BTreeMap<Value, interior::InteriorPointer>,
     /// Loaded vectors, by the register of the first component.
     interleaved: BTreeMap<u32, interleaved_cache::InterleavedVector>,
-    /// Stores that may be non-temporal, and the flags that say whether they do.
-    nontemporal: nontemporal::NonTemporal,
+    /// The flags that say whether stores that may be non-temporal are.
     nontemporal_flags: BTreeMap<usize, Opd>,
     /// A block, and how many vectors were loaded lane by lane in it.
     lane_loads: (BlockName, u32),
@@ -236,7 +228,7 @@ pub(super) struct Emitter<'a, 'm> {
 
 impl Emitter<'_, '_> {
     fn function(&self) -> &anymetal_ir::Function {
-        self.facts.function
+        self.plan.facts.function
     }
 
     /// Whether a special case is switched on.
@@ -250,7 +242,7 @@ impl Emitter<'_, '_> {
     }
 
     fn shape(&self, value: Value, component: usize) -> Shape {
-        self.divergence.values[value.index()][component].clone()
+        self.plan.divergence.values[value.index()][component].clone()
     }
 
     fn lane(&self, value: Value, component: usize) -> Lane {
@@ -271,17 +263,6 @@ impl Emitter<'_, '_> {
                 Lane::Affine { bases: vec![zero; shape.segments], assumption: None, shape }
             }
             _ => Lane::Varying(Opd::text("zeroinitializer")),
-        }
-    }
-
-    /// The affine form that a pointer has, or is expected to have when its turn comes.
-    fn affine_form(&self, pointer: Value) -> Option<Affine> {
-        match &self.values[pointer.index()] {
-            Some(lanes) => match &lanes[0] {
-                Lane::Affine { shape, .. } => Some(shape.clone()),
-                Lane::Varying(_) => None,
-            },
-            None => self.shape(pointer, 0).affine().cloned(),
         }
     }
 
@@ -339,7 +320,7 @@ impl Emitter<'_, '_> {
 
     /// Whether the value has these components, in the form that the analysis found for each.
     fn agrees(&self, value: Value, lanes: &[Lane]) -> bool {
-        let shapes = &self.divergence.values[value.index()];
+        let shapes = &self.plan.divergence.values[value.index()];
         let agrees = |(lane, shape): (&Lane, &Shape)| match (lane, shape) {
             (Lane::Affine { bases, shape, .. }, Shape::Affine(found)) => {
                 shape.segments == found.segments && bases.len() == found.segments
@@ -371,16 +352,16 @@ impl Emitter<'_, '_> {
         if let Some(&site) = self.shared.site_numbers.get(&key) {
             return site;
         }
-        let space = self.facts.function.pointer_space(pointer);
+        let space = self.plan.facts.function.pointer_space(pointer);
         let module = self.shared.module;
-        let (argument, variable) = match self.facts.storage.pointer(pointer).root {
+        let (argument, variable) = match self.plan.facts.storage.pointer(pointer).root {
             Root::Argument(index) => (Some(index), String::new()),
             Root::Threadgroup(var) => (None, module.threadgroup_vars[var.index()].name.clone()),
             Root::Global(global) => (None, module.globals[global.index()].name.clone()),
-            Root::Local(local) => (None, self.facts.function.locals[local.index()].name.clone()),
+            Root::Local(local) => (None, self.plan.facts.function.locals[local.index()].name.clone()),
             Root::Unset | Root::Null | Root::Many => (None, String::new()),
         };
-        let loc = self.facts.function.inst(inst).loc;
+        let loc = self.plan.facts.function.inst(inst).loc;
         assert!(access_bytes > 0, "an access has bytes");
         let site = self.shared.sites.len() as u32;
         self.shared.sites.push(FaultSite { argument, variable, space, kind, access_bytes, loc });
@@ -392,7 +373,7 @@ impl Emitter<'_, '_> {
 
     /// Emits one instruction that is not a construct or jump.
     fn simple(&mut self, inst: Inst) {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let data = function.inst(inst);
         if self.shared.options.comments {
             let result = data.result.map_or(String::new(), |value| format!(" {value}"));

@@ -15,7 +15,7 @@ use super::indexed_gather::{gather_indexed, scatter_indexed};
 use super::loaded_pointers;
 use super::unit_rows::{load_units, store_units};
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::options::CpuFeatures;
+use anymetal_simd::target::CpuFeatures;
 
 /// A shared function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

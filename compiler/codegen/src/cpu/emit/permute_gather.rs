@@ -9,7 +9,7 @@ use anymetal_opt::Feature;
 
 use super::contiguity_check::{Narrow, Side};
 use super::lane::Width;
-use super::memory::{Address, Item};
+use super::memory::{Address, Item, MemoryType};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd};
 

@@ -11,10 +11,10 @@ use anymetal_simd::storage::Root;
 
 impl Emitter<'_, '_> {
     pub(super) fn pointer_sum(&mut self, inst: Inst, result: Value) -> Lane {
-        let Op::PtrAdd { base, index, scale, offset } = self.facts.function.inst(inst).op.clone() else {
+        let Op::PtrAdd { base, index, scale, offset } = self.plan.facts.function.inst(inst).op.clone() else {
             unreachable!("{inst} is a pointer sum");
         };
-        let is_tagged = self.facts.storage.pointer(result).root == Root::Many;
+        let is_tagged = self.plan.facts.storage.pointer(result).root == Root::Many;
         match self.shape(result, 0) {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
             Shape::Affine(shape) => {
@@ -65,14 +65,14 @@ impl Emitter<'_, '_> {
         if offset != 0 {
             sum = self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})"));
         }
-        match self.facts.storage.pointer(base).root {
+        match self.plan.facts.storage.pointer(base).root {
             Root::Many if sum != start => saturation(index, offset)(&mut self.t, Width::All, &start, &sum),
             _ => sum,
         }
     }
 
     pub(super) fn select_pointer(&mut self, c: Value, a: Value, b: Value, result: Value) -> Lane {
-        let many = self.facts.storage.pointer(result).root == Root::Many;
+        let many = self.plan.facts.storage.pointer(result).root == Root::Many;
         let own =
             |this: &mut Self, value: Value| if many { this.encoded(value) } else { this.lane(value, 0) };
         let (x, y) = (own(self, a), own(self, b));

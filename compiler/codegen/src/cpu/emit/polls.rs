@@ -12,12 +12,12 @@ use anymetal_ir::{FuncId, Function, Inst, Module};
 use super::Emitter;
 use super::subroutine::{Subroutines, batch_lanes};
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::options::CpuFeatures;
 use crate::limits::cpu::MAX_SIMDGROUPS;
 use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::limits::MAX_UNPOLLED_WORK;
 use anymetal_analysis::polls::{CallWork, PollPlan, PollTarget};
 use anymetal_analysis::ranges::upper_bound;
+use anymetal_simd::target::CpuFeatures;
 
 /// The polls of a function.
 #[derive(Debug)]

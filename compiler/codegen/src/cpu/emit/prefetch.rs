@@ -14,8 +14,8 @@ const LINE: i64 = 64;
 impl Emitter<'_, '_> {
     /// Prefetches the lines of a SIMD-group's access, if they are contiguous.
     pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, access: PrefetchHint) {
-        let root = self.facts.storage.pointer(pointer).root;
-        let space = self.facts.function.pointer_space(pointer);
+        let root = self.plan.facts.storage.pointer(pointer).root;
+        let space = self.plan.facts.function.pointer_space(pointer);
         if root == Root::Many || !matches!(space, Space::Device | Space::Constant) {
             return;
         }

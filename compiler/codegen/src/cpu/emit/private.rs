@@ -47,8 +47,8 @@ impl Emitter<'_, '_> {
         if let Some(slot) = self.array_slots.get(&array) {
             return slot.clone();
         }
-        let data = self.facts.storage.arrays[array];
-        let (places, _) = scratch_places(&self.facts.storage.arrays);
+        let data = self.plan.facts.storage.arrays[array];
+        let (places, _) = scratch_places(&self.plan.facts.storage.arrays);
         let slot = if let Some(offset) = places[array] {
             let scratch = self.group.scratch.clone();
             self.t.entry_value(format_args!("getelementptr i8, ptr {scratch}, i64 {offset}"))
@@ -62,15 +62,19 @@ impl Emitter<'_, '_> {
     }
 
     fn spot(&mut self, pointer: Value, extra: i64, site: u32) -> Spot {
-        let root = self.facts.storage.pointer(pointer).root;
+        let root = self.plan.facts.storage.pointer(pointer).root;
         if root == Root::Many {
             let code = self.uniform(pointer, 0);
             let (place, offset) = self.decode_local(&code);
             let address = Address { place, offset: Lane::uniform(offset), value: None, extra, site };
             return Spot { address, unit: 1 };
         }
-        let unit =
-            self.facts.storage.array_at(pointer).map_or(1, |array| self.facts.storage.arrays[array].unit);
+        let unit = self
+            .plan
+            .facts
+            .storage
+            .array_at(pointer)
+            .map_or(1, |array| self.plan.facts.storage.arrays[array].unit);
         let place = self.place(root);
         Spot {
             address: Address { place, offset: self.lane(pointer, 0), value: Some(pointer), extra, site },
@@ -81,10 +85,10 @@ impl Emitter<'_, '_> {
     /// The fault site of an access; none is noted for one that is known to be in bounds.
     fn private_site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, extra: i64, item: Item) -> u32 {
         if let Pointer { root: Root::Local(local), offset: Some(offset), .. } =
-            self.facts.storage.pointer(pointer)
+            self.plan.facts.storage.pointer(pointer)
         {
             let start = offset.saturating_add(extra);
-            let size = self.facts.function.locals[local.index()].size;
+            let size = self.plan.facts.function.locals[local.index()].size;
             let end = u64::try_from(start).ok().and_then(|start| start.checked_add(item.bytes() as u64));
             if end.is_some_and(|end| end <= size) {
                 return 0;

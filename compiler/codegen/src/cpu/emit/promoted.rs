@@ -13,7 +13,7 @@ use anymetal_simd::storage::{PromotedType, Root};
 
 impl Emitter<'_, '_> {
     pub(super) fn promoted_scalar(&self, var: usize) -> Scalar {
-        match self.facts.storage.vars[var].ty {
+        match self.plan.facts.storage.vars[var].ty {
             PromotedType::Scalar(scalar) => scalar,
             PromotedType::Pointer(..) => Scalar::I64,
         }
@@ -24,15 +24,15 @@ impl Emitter<'_, '_> {
         if let Some(slots) = self.promoted_slots.get(&var) {
             return slots.clone();
         }
-        let element = self.element_of(self.facts.storage.vars[var].ty);
-        let slots: Vec<Opd> = match &self.divergence.variables[var] {
+        let element = self.element_of(self.plan.facts.storage.vars[var].ty);
+        let slots: Vec<Opd> = match &self.plan.divergence.variables[var] {
             Shape::Affine(shape) if shape.is_constant => Vec::new(),
             Shape::Affine(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
             _ => vec![self.t.alloca(&lanes_type(element), 64)],
         };
-        if self.regions.wg_uniform_vars[var] {
+        if self.plan.regions.wg_uniform_vars[var] {
             // No undefined bits may reach a branch; other promoted variables are set where regions begin.
-            let (ty, zero) = match &self.divergence.variables[var] {
+            let (ty, zero) = match &self.plan.divergence.variables[var] {
                 Shape::Affine(_) => (element.to_owned(), zero_of(self.promoted_scalar(var))),
                 _ => (lanes_type(element), Opd::text("zeroinitializer")),
             };
@@ -49,9 +49,9 @@ impl Emitter<'_, '_> {
         if let Some(lane) = self.load_tile_var(var) {
             return lane;
         }
-        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let element = self.element_of(self.plan.facts.storage.vars[var].ty);
         let slots = self.promoted_slots(var);
-        match self.divergence.variables[var].clone() {
+        match self.plan.divergence.variables[var].clone() {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
             Shape::Affine(shape) => {
                 let bases = slots.iter().map(|slot| self.t.load(element, slot, 8)).collect();
@@ -67,7 +67,7 @@ impl Emitter<'_, '_> {
         if self.set_tile_var(var, lane) {
             return;
         }
-        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let element = self.element_of(self.plan.facts.storage.vars[var].ty);
         let slots = self.promoted_slots(var);
         match lane {
             Lane::Affine { bases, .. } => {
@@ -88,9 +88,9 @@ impl Emitter<'_, '_> {
 
     /// Stores to a promoted variable: into all lanes if the others do not care, else under the mask.
     pub(super) fn store_promoted(&mut self, inst: Inst, var: usize, lane: &Lane) {
-        let element = self.element_of(self.facts.storage.vars[var].ty);
-        let shape = self.divergence.variables[var].clone();
-        let is_masked = self.divergence.masked_stores.contains(&(inst, var));
+        let element = self.element_of(self.plan.facts.storage.vars[var].ty);
+        let shape = self.plan.divergence.variables[var].clone();
+        let is_masked = self.plan.divergence.masked_stores.contains(&(inst, var));
         if is_masked && shape != Shape::Varying {
             // A masked store makes its variable varying unless the stored value was never written, and is
             // arbitrary: it may be the old one, which inactive lanes keep.
@@ -106,7 +106,7 @@ impl Emitter<'_, '_> {
 
     /// A component of a value in the representation of a promoted variable.
     pub(super) fn lane_for_promoted(&mut self, value: Value, k: usize, var: usize) -> Lane {
-        let to = self.facts.storage.vars[var].ty;
+        let to = self.plan.facts.storage.vars[var].ty;
         match to {
             PromotedType::Pointer(Root::Many, _) => self.encoded(value),
             PromotedType::Pointer(..) => self.kept_lane(value, k),
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
     /// Loads a promoted variable as component `k` of a result of perhaps another type.
     pub(super) fn load_promoted_as(&mut self, var: usize, result: Value, _k: usize) -> Lane {
         let lane = self.load_promoted(var);
-        match self.facts.storage.vars[var].ty {
+        match self.plan.facts.storage.vars[var].ty {
             PromotedType::Scalar(scalar) if !self.is_pointer(result) => {
                 self.reinterpreted(&lane, scalar, self.scalar(result))
             }

@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
     }
 
     fn pure_lanes(&mut self, inst: Inst, result: Value) -> Vec<Lane> {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let data = function.inst(inst);
         let ty = function.ty(result);
         let count = usize::from(ty.lanes());
@@ -107,7 +107,7 @@ impl Emitter<'_, '_> {
 
     /// The operation on one lane's scalars, or on the vectors.
     pub(super) fn elementwise(&mut self, inst: Inst, k: usize, width: Width, lane: Option<usize>) -> Opd {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let data = function.inst(inst);
         let get = |this: &mut Self, value: Value, k: usize| match lane {
             Some(lane) => this.at(value, k, lane),
@@ -180,7 +180,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn math(&mut self, inst: Inst, function: MathFn, width: Width, args: &[Opd]) -> Opd {
-        let data = self.facts.function.inst(inst);
+        let data = self.plan.facts.function.inst(inst);
         let Op::Math(_, values) = &data.op else { unreachable!("{:?} is not a function", data.op) };
         assert_eq!(args.len(), values.len(), "each argument of {function:?} has an operand");
         let scalars: Vec<Scalar> = values.iter().map(|&value| self.scalar(value)).collect();
@@ -192,7 +192,7 @@ impl Emitter<'_, '_> {
         }
         let count = width.count() as u32;
         let is_plain = (function, data.fp, scalars[0]) == (MathFn::Rsqrt, FpMode::Fast, Scalar::F32)
-            && float_range::is_positive_normal(self.facts.function, values[0]);
+            && float_range::is_positive_normal(self.plan.facts.function, values[0]);
         let name = if is_plain {
             self.shared.library.require_rsqrt_of_positive_normal(count)
         } else {
@@ -210,7 +210,7 @@ impl Emitter<'_, '_> {
     }
 
     fn bitcast(&mut self, a: Value, result: Value) -> Vec<Lane> {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let (from, to) = (self.scalar(a), self.scalar(result));
         let count = usize::from(function.ty(a).lanes());
         if from == to || from.is_int() && to.is_int() && from.size() == to.size() {

@@ -23,11 +23,11 @@ impl Emitter<'_, '_> {
             }
             Query::ThreadIndexInThreadgroup => self.based(&Position::linear(), 0, result),
             Query::ThreadPositionInThreadgroup(axis) => {
-                let position = self.facts.geometry.position(axis);
+                let position = self.plan.facts.geometry.position(axis);
                 self.based(&position, axis_of(axis), result)
             }
             Query::ThreadPositionInGrid(axis) => {
-                let position = self.facts.geometry.position(axis);
+                let position = self.plan.facts.geometry.position(axis);
                 let inside = self.based(&position, axis_of(axis), result);
                 self.in_grid(inside, axis_of(axis), result)
             }

@@ -12,14 +12,15 @@ use crate::limits::cpu::MAX_REGION_COPY;
 
 impl Emitter<'_, '_> {
     pub(super) fn region(&mut self, number: usize) {
-        if self.regions.regions[number].insts.is_empty() {
+        if self.plan.regions.regions[number].insts.is_empty() {
             return;
         }
-        let no_barriers = self.regions.regions.len() == 1 && !self.regions.tracks_live;
+        let no_barriers = self.plan.regions.regions.len() == 1 && !self.plan.regions.tracks_live;
         let is_edge = self.is_edge();
-        let may_be_partial = self.facts.geometry.threads().is_none_or(|threads| !threads.is_multiple_of(32));
-        let single = self.facts.geometry.threads().is_some_and(|threads| threads < 32);
-        let insts = self.regions.regions[number].insts.clone();
+        let may_be_partial =
+            self.plan.facts.geometry.threads().is_none_or(|threads| !threads.is_multiple_of(32));
+        let single = self.plan.facts.geometry.threads().is_some_and(|threads| threads < 32);
+        let insts = self.plan.regions.regions[number].insts.clone();
         let polls = self.poll_before_region(&insts);
         let runs_all = self.own_simdgroup.is_none();
         if runs_all && no_barriers && may_be_partial && !is_edge && !single {
@@ -92,9 +93,9 @@ impl Emitter<'_, '_> {
         let end = self.t.block();
         let mut mask = self.existing_lanes();
         let mut copy = false;
-        if self.regions.tracks_live {
+        if self.plan.regions.tracks_live {
             let live = self.leave_without_live(end);
-            let insts = self.regions.regions[number].insts.clone();
+            let insts = self.plan.regions.regions[number].insts.clone();
             if may_copy && self.size(&insts) <= MAX_REGION_COPY {
                 let (full, partial) = (self.t.block(), self.t.block());
                 let all = self.t.icmp("eq", "i32", &live, &Opd::Int(-1));
@@ -131,14 +132,14 @@ impl Emitter<'_, '_> {
         self.fetch_values(number);
         self.fetch_promoted(number);
         let end = self.t.block();
-        self.region_slot = self.regions.tracks_live.then(|| {
+        self.region_slot = self.plan.regions.tracks_live.then(|| {
             let slot = self.t.alloca(MASK, 4);
             self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
             slot
         });
         self.mask = mask.clone();
         self.contexts.push(Context::Arm { end });
-        let insts = self.regions.regions[number].insts.clone();
+        let insts = self.plan.regions.regions[number].insts.clone();
         self.instructions(&insts);
         self.end_of_region_part();
         self.t.label(end);
@@ -163,6 +164,6 @@ impl Emitter<'_, '_> {
 
     /// Whether the version runs only threadgroups cut off at the grid's edge.
     pub(super) fn is_edge(&self) -> bool {
-        self.facts.geometry.size().is_none() && self.shared.options.group_size.is_some()
+        self.plan.facts.geometry.size().is_none() && self.shared.options.group_size.is_some()
     }
 }

@@ -81,7 +81,7 @@ impl Cause {
 impl Emitter<'_, '_> {
     /// Remarks on a version of the kernel, before it is emitted.
     pub(super) fn remark_version(&mut self) {
-        let (facts, independent) = (self.facts, self.shared.independent_simdgroups);
+        let (facts, independent) = (self.plan.facts, self.shared.independent_simdgroups);
         let Some(remarks) = &mut self.shared.remarks else {
             // They are not requested.
             return;
@@ -107,7 +107,7 @@ impl Emitter<'_, '_> {
         let is_new =
             self.shared.remarks.as_mut().is_some_and(|remarks| remarks.known.insert((inst, id.pass())));
         if is_new {
-            let remark = complete(self, Remark::new(id, self.facts.function.inst(inst).loc));
+            let remark = complete(self, Remark::new(id, self.plan.facts.function.inst(inst).loc));
             let remarks = self.shared.remarks.as_mut().expect("remarks are requested");
             remarks.add(remark);
         }
@@ -134,37 +134,38 @@ impl Emitter<'_, '_> {
         self.remark(inst, id, |this, remark| this.cause(pointer).add_to(remark));
     }
 
-    /// Remarks on a load or store of one allocation; `plan` computes how the emitter does it, `None` for
-    /// lanes that may be anywhere.
+    /// Remarks on a load or store of one allocation.
     pub(super) fn remark_access(
         &mut self,
         inst: Inst,
         kind: AccessKind,
         (address, item): (&Address, Item),
-        plan: impl FnOnce(&Address, Item) -> Option<Strategy>,
+        strategy: &Strategy,
     ) {
         if self.shared.remarks.is_none() {
-            // They are not requested, and the plan is made again where it is used.
+            // They are not requested.
             return;
         }
-        let plan = plan(address, item);
         let pointer = address.value;
-        let guess = pointer.filter(|_| plan.is_some()).and_then(|pointer| self.guess(pointer));
+        let guess =
+            pointer.filter(|_| *strategy != Strategy::Varying).and_then(|pointer| self.guess(pointer));
         let id = match (&guess, kind) {
             (Some(_), AccessKind::Store) => RemarkId::StoreGuarded,
             (Some(_), _) => RemarkId::LoadGuarded,
-            (None, _) => access_id(kind, plan.as_ref()),
+            (None, _) => access_id(kind, strategy),
         };
         self.remark(inst, id, |this, remark| {
             let mut remark = pointer.map_or(remark.clone(), |pointer| this.with_variable(remark, pointer));
             if let Some(guess) = guess {
                 remark = guess.add_to(remark);
             }
-            remark = match &plan {
-                Some(Strategy::Runs(runs)) if runs.len() > 1 => remark.with("runs", runs.len() as i64),
-                Some(Strategy::Span { elements, .. }) => remark.with("elements", *elements as i64),
-                Some(Strategy::Runs(_) | Strategy::Uniform) => remark,
-                Some(Strategy::Gather) | None => this.with_reason(remark, address),
+            remark = match strategy {
+                Strategy::Runs(runs) if runs.len() > 1 => remark.with("runs", runs.len() as i64),
+                Strategy::Span { elements, .. } => remark.with("elements", *elements as i64),
+                Strategy::Runs(_) | Strategy::Uniform => remark,
+                Strategy::Pieces(_) | Strategy::Lanes | Strategy::Varying => {
+                    this.with_reason(remark, address)
+                }
             };
             let bounds = match (this.shared.options.checks, this.is_in_bounds(address, item.bytes())) {
                 (false, _) => "unchecked",
@@ -177,7 +178,7 @@ impl Emitter<'_, '_> {
 
     /// The guess that the pattern of a value depends on. Sums that may wrap are none: they hardly ever do.
     fn guess(&self, value: Value) -> Option<Cause> {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let is_assumed = |value| self.shape(value, 0).affine().is_some_and(|lanes| lanes.is_assumed());
         let mut at = value;
         for _ in 0..MAX_CAUSE_DISTANCE {
@@ -219,7 +220,7 @@ impl Emitter<'_, '_> {
     /// Remarks on a branch whose condition is not uniform.
     pub(super) fn remark_branch(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
         self.remark(inst, RemarkId::BranchDivergent, |this, remark| {
-            let reason = if_convert::refusal(this.facts.function, then, otherwise);
+            let reason = if_convert::refusal(this.plan.facts.function, then, otherwise);
             this.cause(cond).add_to(remark).with("not_converted", reason)
         });
     }
@@ -227,7 +228,7 @@ impl Emitter<'_, '_> {
     /// Remarks on a loop within a SIMD-group; `has_copy`: with a copy for the iterations in which all lanes
     /// are active.
     pub(super) fn remark_loop(&mut self, inst: Inst, (label, body): (Label, Block), has_copy: bool) {
-        let is_masked = self.divergence.construct(inst).lanes_leave;
+        let is_masked = self.plan.divergence.construct(inst).lanes_leave;
         let id = if is_masked { RemarkId::LoopMasked } else { RemarkId::LoopUniform };
         self.remark(inst, id, |this, remark| {
             let remark = match this.divergent_exit(body, label).filter(|_| is_masked) {
@@ -244,7 +245,7 @@ impl Emitter<'_, '_> {
 
     /// The condition of the first divergent branch around a jump out of a loop.
     fn divergent_exit(&self, block: Block, label: Label) -> Option<Value> {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let leaves = |block: Block| {
             let mut found = false;
             anymetal_analysis::walk_insts(function, block, &mut |inst| {
@@ -254,7 +255,7 @@ impl Emitter<'_, '_> {
             found
         };
         function.block(block).iter().find_map(|&inst| match function.inst(inst).op {
-            Op::If { cond, then, otherwise, .. } if self.divergence.construct(inst).diverges => {
+            Op::If { cond, then, otherwise, .. } if self.plan.divergence.construct(inst).diverges => {
                 (leaves(then) || leaves(otherwise)).then_some(cond)
             }
             ref op => op.blocks().iter().find_map(|&nested| self.divergent_exit(nested, label)),
@@ -263,11 +264,11 @@ impl Emitter<'_, '_> {
 
     fn with_variable(&self, remark: Remark, pointer: Value) -> Remark {
         let module = self.shared.module;
-        let name = match self.facts.storage.pointer(pointer).root {
+        let name = match self.plan.facts.storage.pointer(pointer).root {
             Root::Argument(index) => &self.shared.kernel.args[index].name,
             Root::Threadgroup(var) => &module.threadgroup_vars[var.index()].name,
             Root::Global(global) => &module.globals[global.index()].name,
-            Root::Local(local) => &self.facts.function.locals[local.index()].name,
+            Root::Local(local) => &self.plan.facts.function.locals[local.index()].name,
             Root::Unset | Root::Null | Root::Many => return remark,
         };
         if name.is_empty() { remark } else { remark.with("variable", name.clone()) }
@@ -275,7 +276,7 @@ impl Emitter<'_, '_> {
 
     /// Follows varying operands to the first operation whose operands do not vary.
     fn cause(&self, value: Value) -> Cause {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let (mut at, mut loc) = (value, Loc::default());
         for _ in 0..MAX_CAUSE_DISTANCE {
             let Some(inst) = function.defining_inst(at) else {
@@ -305,7 +306,7 @@ impl Emitter<'_, '_> {
     /// Whether lanes differ in a value by more than a pattern.
     fn varies(&self, value: Value) -> bool {
         let follows_pattern = |shape: &Shape| shape.affine().is_some_and(|lanes| !lanes.is_assumed());
-        !self.divergence.values[value.index()].iter().all(follows_pattern)
+        !self.plan.divergence.values[value.index()].iter().all(follows_pattern)
     }
 
     /// Whether an operation on varying values is itself the best explanation: data, not a position.
@@ -315,10 +316,10 @@ impl Emitter<'_, '_> {
     }
 
     fn loaded(&self, pointer: Value) -> String {
-        let storage = self.facts.storage;
+        let storage = self.plan.facts.storage;
         match storage.pointer(pointer).root {
             Root::Local(local) => {
-                let name = &self.facts.function.locals[local.index()].name;
+                let name = &self.plan.facts.function.locals[local.index()].name;
                 let is_named = !name.is_empty();
                 if is_named { format!("variable `{name}`") } else { "variable".to_owned() }
             }
@@ -348,18 +349,18 @@ fn remarks_on_prefetches(facts: Facts<'_>) -> Vec<Remark> {
     found.into_values().collect()
 }
 
-fn access_id(kind: AccessKind, plan: Option<&Strategy>) -> RemarkId {
+fn access_id(kind: AccessKind, strategy: &Strategy) -> RemarkId {
     let is_contiguous = |runs: &[Run]| matches!(runs, [Run { same: false, .. }]);
-    match (kind, plan) {
-        (AccessKind::Store, Some(Strategy::Uniform)) => RemarkId::StoreUniform,
-        (AccessKind::Store, Some(Strategy::Runs(runs))) if is_contiguous(runs) => RemarkId::StoreContiguous,
-        (AccessKind::Store, Some(Strategy::Runs(_))) => RemarkId::StoreRuns,
+    match (kind, strategy) {
+        (AccessKind::Store, Strategy::Uniform) => RemarkId::StoreUniform,
+        (AccessKind::Store, Strategy::Runs(runs)) if is_contiguous(runs) => RemarkId::StoreContiguous,
+        (AccessKind::Store, Strategy::Runs(_)) => RemarkId::StoreRuns,
         (AccessKind::Store, _) => RemarkId::StoreScatter,
-        (_, Some(Strategy::Uniform)) => RemarkId::LoadUniform,
-        (_, Some(Strategy::Runs(runs))) if is_contiguous(runs) => RemarkId::LoadContiguous,
-        (_, Some(Strategy::Runs(_))) => RemarkId::LoadRuns,
-        (_, Some(Strategy::Span { .. })) => RemarkId::LoadStrided,
-        (_, Some(Strategy::Gather) | None) => RemarkId::LoadGather,
+        (_, Strategy::Uniform) => RemarkId::LoadUniform,
+        (_, Strategy::Runs(runs)) if is_contiguous(runs) => RemarkId::LoadContiguous,
+        (_, Strategy::Runs(_)) => RemarkId::LoadRuns,
+        (_, Strategy::Span { .. }) => RemarkId::LoadStrided,
+        (_, Strategy::Pieces(_) | Strategy::Lanes | Strategy::Varying) => RemarkId::LoadGather,
     }
 }
 

@@ -9,12 +9,11 @@ use anymetal_opt::Feature;
 use super::available_checks::Test;
 use super::indexed_gather::IndexedAccess;
 use super::lane::Lane;
-use super::memory::{Address, Item};
+use super::memory::{Address, Item, MemoryType};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
 use anymetal_analysis::divergence::Affine;
-use anymetal_simd::access::{Piece, Run, pieces};
-use anymetal_simd::limits::{MAX_SCATTER_COMPONENTS, MAX_SCATTER_STORES};
+use anymetal_simd::access::{Piece, Run};
 
 impl Emitter<'_, '_> {
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
@@ -75,9 +74,6 @@ impl Emitter<'_, '_> {
 
     /// Lane by lane, if the processor cannot scatter.
     fn store_apart(&mut self, address: &Address, item: Item, values: &[Opd]) {
-        if self.store_pieces(address, item, values) {
-            return;
-        }
         if !self.shared.options.features.avx512 || item.bits() < 32 {
             return self.store_slowly(address, item, values);
         }
@@ -101,21 +97,11 @@ impl Emitter<'_, '_> {
         self.t.label(join);
     }
 
-    /// Lanes whose places are known from a base on: whatever is contiguous is one store. `false` if they are
-    /// not known, or the processor scatters faster.
-    fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
+    /// Lanes whose places are known from a base on: whatever is contiguous is one store.
+    pub(super) fn store_pieces(&mut self, address: &Address, item: Item, lanes: &[Lane], pieces: &[Piece]) {
+        let values = &self.stored_vectors(item, lanes);
         let Lane::Affine { bases, shape, .. } = address.offset.clone() else {
-            // Lanes that are anywhere are not in pieces.
-            return false;
-        };
-        let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
-        let max = if scatters { MAX_SCATTER_STORES } else { LANES };
-        let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= max);
-        let may_split =
-            self.has(Feature::StorePieces) && !shape.is_assumed() && item.count <= MAX_SCATTER_COMPONENTS;
-        let Some(pieces) = pieces.filter(|_| may_split) else {
-            // A scatter or a loop over the lanes is faster, or right without the assumption.
-            return false;
+            unreachable!("pieces are of an affine offset")
         };
         let test = self.test_of_stores(&address.place);
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
@@ -132,14 +118,13 @@ impl Emitter<'_, '_> {
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
-        self.write_pieces(address, item, values, (&bases, &shape, &pieces));
+        self.write_pieces(address, item, values, (&bases, &shape, pieces));
         if !ok.is_text("true") {
             self.t.branch(join);
             self.t.label(slow);
             self.store_slowly(address, item, values);
         }
         self.t.label(join);
-        true
     }
 
     fn write_pieces(

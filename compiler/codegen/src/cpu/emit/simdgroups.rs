@@ -102,7 +102,7 @@ impl Emitter<'_, '_> {
 
     /// The lanes that exist in the current SIMD-group.
     pub(super) fn existing_lanes(&mut self) -> Mask {
-        match self.facts.geometry.threads() {
+        match self.plan.facts.geometry.threads() {
             Some(threads) if threads.is_multiple_of(32) => return Mask::All,
             Some(threads) if threads < 32 => {
                 return Mask::Some(vector_const(

@@ -6,54 +6,24 @@
 use std::collections::BTreeSet;
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_ir::{Inst, Scalar};
 use anymetal_opt::RemarkId;
 
 use super::allocation::Place;
 use super::cast;
 use super::lane::{Lane, Width};
-use super::memory::{Address, Item};
+use super::memory::Address;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use anymetal_analysis::divergence::Affine;
-use anymetal_simd::access::{Run, Strategy, extent_of_segment, plan};
-use anymetal_simd::bundles::Member;
-use anymetal_simd::stencil_rows::{MIN_LOADS, RowSet};
-use anymetal_simd::storage::Root;
-
-/// Bytes of a vector that is shifted.
-const VECTOR: i64 = 64;
+use anymetal_simd::access::extent_of_segment;
+use anymetal_simd::bundles::Part;
+use anymetal_simd::stencil_rows::{RowLoads, RowSet};
 
 /// The type of a span's elements.
 const ELEMENT: &str = "i32";
 
 /// Elements of a whole vector of a span.
 const WHOLE: usize = 16;
-
-/// A load.
-pub(super) struct Part {
-    inst: Inst,
-    pub(super) pointer: Value,
-    result: Value,
-    /// Bytes from the stencil row's first load.
-    pub(super) offset: i64,
-}
-
-/// All loads, the lowest first, and what they have in common.
-pub(super) struct Loads {
-    pub(super) parts: Vec<Part>,
-    pub(super) item: Item,
-    shape: Affine,
-    runs: Vec<Run>,
-}
-
-impl Loads {
-    /// Elements from the lowest.
-    fn shift(&self, part: &Part) -> usize {
-        debug_assert!(part.offset >= self.parts[0].offset, "the lowest member is the first");
-        ((part.offset - self.parts[0].offset) / self.item.bytes()) as usize
-    }
-}
 
 /// Elements side by side, in whole vectors of 16 and a shorter one; as integers, which are shifted by one
 /// instruction that needs no pattern in a register.
@@ -86,49 +56,46 @@ struct Conditions {
     in_bounds: Vec<Opd>,
 }
 
-impl Emitter<'_, '_> {
+impl<'a> Emitter<'a, '_> {
     /// Loads the stencil row whose first load this is; `false` if the load itself is still to be done.
-    pub(super) fn load_stencil_row(&mut self, inst: Inst, item: Item) -> bool {
-        let stencil_rows = self.stencil_rows.clone();
-        let Some(row) = stencil_rows.of_first(inst) else {
+    pub(super) fn load_stencil_row(&mut self, inst: Inst) -> bool {
+        let plan = self.plan;
+        let Some(loads) = plan.stencil_rows.of_first(inst) else {
             // The load begins no stencil row.
             return false;
         };
-        self.compute_ahead(&row.ahead);
-        let Some(loads) = self.row_loads(inst, &row.members, item) else {
-            // Each load for itself: too few are side by side.
-            return false;
-        };
+        self.compute_ahead(&loads.ahead);
         let clamped = self.clamped_rows.get(&inst).cloned();
         let loaded: Vec<Vec<Lane>> = match clamped {
-            Some(clamped) => self.load_clamped_row(&clamped, &loads).into_iter().map(varying).collect(),
+            Some(clamped) => self.load_clamped_row(&clamped, loads).into_iter().map(varying).collect(),
             None if self.versioned_rows.contains(&inst) => {
-                self.load_members(&loads).into_iter().map(varying).collect()
+                self.load_members(loads).into_iter().map(varying).collect()
             }
             None => {
-                let Some(conditions) = self.row_conditions(&loads) else {
-                    // Each load for itself: their distances are too large to add up without wrapping.
-                    return false;
-                };
+                let conditions = self.row_conditions(loads);
                 let ok = self.all_hold(conditions);
-                self.load_checked_row(&loads, &ok)
+                self.load_checked_row(loads, &ok)
             }
         };
         assert_eq!(loaded.len(), loads.parts.len(), "each member of a stencil row is loaded");
         for (part, lanes) in loads.parts.iter().zip(loaded) {
             self.remark_together(part.inst, RemarkId::LoadStencilRow, part.pointer, loads.parts.len());
-            if part.inst != inst {
-                self.bundled.insert(part.result);
-            }
             self.define(part.result, lanes);
         }
         true
+    }
+
+    /// The stencil row whose first load this is.
+    pub(super) fn stencil_row(&self, first: Inst) -> &'a RowLoads {
+        let row = self.plan.stencil_rows.of_first(first);
+        row.unwrap_or_else(|| unreachable!("{first} begins no stencil row"))
     }
 
     /// Computes what pointers of members are made of, before it is its turn.
     pub(super) fn compute_ahead(&mut self, insts: &[Inst]) {
         for &inst in insts {
             let result = self
+                .plan
                 .facts
                 .function
                 .inst(inst)
@@ -138,74 +105,26 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The members that are loads of lanes side by side; `None` if they are too few, or the first is not one.
-    fn row_loads(&mut self, first: Inst, members: &[Member], item: Item) -> Option<Loads> {
-        let function = self.facts.function;
-        let mut common: Option<Affine> = None;
-        let mut parts = Vec::new();
-        for &Member { inst, offset, .. } in members {
-            let data = function.inst(inst);
-            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else {
-                unreachable!("stencil rows consist of loads, not of {:?}", data.op)
-            };
-            let is_argument = matches!(self.facts.storage.pointer(pointer).root, Root::Argument(_));
-            // A member whose lanes are anywhere is loaded by itself.
-            let Some(shape) = self.affine_form(pointer) else { continue };
-            let is_alike = shape.is_assumed()
-                && shape.segments == 1
-                && common.as_ref().is_none_or(|common| *common == shape)
-                && self.regions.is_same_region(first, inst)
-                && !self.is_part_of_fragment(result);
-            if is_argument && is_alike {
-                common = Some(shape);
-                parts.push(Part { inst, pointer, result, offset });
-            }
-        }
-        let shape = common?;
-        let Strategy::Runs(runs) = plan(&shape, i64::from(item.scalar.size()), item.count as i64) else {
-            // The lanes are not side by side.
-            return None;
-        };
-        let is_worth_it = parts.len() >= MIN_LOADS && parts.iter().any(|part| part.inst == first);
-        (is_worth_it && runs.iter().all(|run| !run.same)).then_some(Loads { parts, item, shape, runs })
-    }
-
-    /// The members of the stencil row whose first load this is.
-    pub(super) fn loads_from(&mut self, first: Inst) -> Option<Loads> {
-        let stencil_rows = self.stencil_rows.clone();
-        let item = Item::of(self.function().ty(self.function().inst(first).result?));
-        self.row_loads(first, &stencil_rows.of_first(first)?.members, item)
-    }
-
     /// Under which all lanes' places are where the affine forms say, at the distances known, and in bounds.
     ///
     /// The last is asked without checks as well: places of lanes that are off, and the rest of a span, need
     /// not exist.
-    fn row_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
-        let (low, high) = (loads.parts.first()?, loads.parts.last()?);
-        let mut forms = Vec::new();
-        let mut max = i64::MAX;
-        for part in &loads.parts {
-            let address = self.address(part.pointer, 0, AccessKind::Load);
-            let (condition, largest) = self.without_wrap(&address, &loads.shape)?;
-            forms.push(condition);
-            // The first member's place, if this one's index is not to wrap.
-            max = max.min(largest.checked_sub(part.offset - low.offset)?);
-        }
+    fn row_conditions(&mut self, loads: &RowLoads) -> Conditions {
+        let (low, high) = (loads.parts[0], loads.parts[loads.parts.len() - 1]);
+        let forms = loads.parts.iter().map(|part| self.form_of_narrow_index(part.pointer)).collect();
         let address = self.address(low.pointer, 0, AccessKind::Load);
         let Lane::Affine { bases, .. } = &address.offset else {
             unreachable!("members of a stencil row have affine offsets")
         };
-        let (less, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
-        let cap = max.checked_add(less).filter(|&cap| cap >= 0)?;
+        let (less, bytes) = extent_of_segment(&loads.lanes, 0, loads.item.bytes());
         let start = self.t.add("i64", &bases[0], &Opd::Int(less));
-        let bytes = match self.span_of(loads) {
+        let bytes = match loads.span(&self.shared.options.features) {
             Some(elements) => elements as i64 * loads.item.bytes(),
             None => bytes + (high.offset - low.offset),
         };
-        let limit = self.limit_up_to(&address.place, bytes, cap);
+        let limit = self.limit_up_to(&address.place, bytes, loads.max_offset + less);
         let in_bounds = self.t.icmp("ult", "i64", &start, &limit);
-        Some(Conditions { forms, in_bounds: vec![in_bounds] })
+        Conditions { forms, in_bounds: vec![in_bounds] }
     }
 
     /// Whether all conditions hold, each tested once.
@@ -223,28 +142,23 @@ impl Emitter<'_, '_> {
 
     /// Under the current mask: whether all lanes are on, and the stencil rows that can be tested here, all
     /// of which hold.
-    pub(super) fn check_stencil_rows(&mut self, row_set: &RowSet) -> Option<(Opd, BTreeSet<Inst>)> {
+    pub(super) fn check_stencil_rows(&mut self, row_set: &RowSet) -> (Opd, BTreeSet<Inst>) {
         self.compute_ahead(&row_set.ahead);
         let (mut all, mut open) = (Conditions::default(), BTreeSet::new());
         for &first in &row_set.firsts {
-            if let Some(loads) = self.loads_from(first)
-                && let Some(conditions) = self.row_conditions(&loads)
-            {
-                all.forms.extend(conditions.forms);
-                all.in_bounds.extend(conditions.in_bounds);
-                open.insert(first);
-            }
-        }
-        if open.is_empty() {
-            return None;
+            let loads = self.stencil_row(first);
+            let conditions = self.row_conditions(loads);
+            all.forms.extend(conditions.forms);
+            all.in_bounds.extend(conditions.in_bounds);
+            open.insert(first);
         }
         if let mask @ Mask::Some(_) = self.mask.clone() {
             all.in_bounds.push(self.all(&mask));
         }
-        Some((self.all_hold(all), open))
+        (self.all_hold(all), open)
     }
 
-    fn load_checked_row(&mut self, loads: &Loads, ok: &Opd) -> Vec<Vec<Lane>> {
+    fn load_checked_row(&mut self, loads: &RowLoads, ok: &Opd) -> Vec<Vec<Lane>> {
         if self.bail_unless(ok) {
             return self.load_members(loads).into_iter().map(varying).collect();
         }
@@ -274,48 +188,32 @@ impl Emitter<'_, '_> {
     }
 
     /// All loads, at their distances from the lowest.
-    fn load_members(&mut self, loads: &Loads) -> Vec<Vec<Opd>> {
+    fn load_members(&mut self, loads: &RowLoads) -> Vec<Vec<Opd>> {
         let low = loads.parts.first().expect("a stencil row has members");
         let address = self.address(low.pointer, 0, AccessKind::Load);
         let Lane::Affine { bases, .. } = address.offset.clone() else {
             unreachable!("members of a stencil row have affine offsets")
         };
         assert_eq!(bases.len(), 1, "the lanes of a stencil row are contiguous from one base");
-        if let Some(span) = self.span_of(loads) {
-            let start = self.t.add("i64", &bases[0], &Opd::Int(loads.shape.at(0)));
+        if let Some(span) = loads.span(&self.shared.options.features) {
+            let start = self.t.add("i64", &bases[0], &Opd::Int(loads.lanes.at(0)));
             return self.load_slices(&address.place, &start, loads, span);
         }
         let one = |part: &Part| {
             let here = Address { extra: part.offset - low.offset, ..address.clone() };
-            self.load_runs(&here, &bases, &loads.shape, &loads.runs, loads.item, &mut Vec::new())
+            self.load_runs(&here, &bases, &loads.lanes, &loads.runs, loads.item, &mut Vec::new())
         };
         loads.parts.iter().map(one).collect()
     }
 
-    /// How many elements are loaded once, in whole vectors and a rest, to shift the members out of them.
-    ///
-    /// Of loads one element apart all but one lie across two cache lines, and take twice the time.
-    pub(super) fn span_of(&self, loads: &Loads) -> Option<usize> {
-        let (low, high) = (loads.parts.first()?, loads.parts.last()?);
-        let size = loads.item.bytes();
-        let in_vector = VECTOR / size;
-        let shifts = self.shared.options.features.avx512
-            && matches!(loads.item, Item { scalar: Scalar::F32 | Scalar::I32, count: 1 })
-            && loads.runs.len() == 1
-            && loads.parts.iter().all(|part| (part.offset - low.offset) % size == 0);
-        let reach = (high.offset - low.offset) / size;
-        // One element would be no vector.
-        (shifts && reach <= in_vector).then(|| LANES + (reach as usize).next_power_of_two().max(2))
-    }
-
-    /// Elements from a member's first lane to its last.
-    pub(super) fn reach_of(&self, loads: &Loads) -> i64 {
-        let (_, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
-        bytes / loads.item.bytes()
-    }
-
     /// Loads as many elements and gives each member its own.
-    fn load_slices(&mut self, place: &Place, start: &Opd, loads: &Loads, elements: usize) -> Vec<Vec<Opd>> {
+    fn load_slices(
+        &mut self,
+        place: &Place,
+        start: &Opd,
+        loads: &RowLoads,
+        elements: usize,
+    ) -> Vec<Vec<Opd>> {
         assert!(elements > LANES, "a span has the lanes of at least two members");
         let size = loads.item.bytes();
         let metadata = self.metadata(place);

@@ -8,7 +8,7 @@ use anymetal_opt::Feature;
 
 use super::Emitter;
 use super::allocation::Place;
-use super::memory::Item;
+use super::memory::{Item, MemoryType};
 use crate::cpu::llvm_text::{LANES, Opd};
 use anymetal_simd::access::Run;
 

@@ -6,7 +6,7 @@ use anymetal_ir::Space;
 
 use super::allocation::Place;
 use super::available_checks::Test;
-use super::memory::{Address, Item};
+use super::memory::{Address, Item, MemoryType};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, mangle};
 use anymetal_simd::storage::Root;

@@ -22,8 +22,8 @@ impl Emitter<'_, '_> {
         (label, body, continuing): (Label, Block, Block),
         (masked, exit): (BlockName, BlockName),
     ) -> bool {
-        let function = self.facts.function;
-        let construct = self.divergence.construct(inst);
+        let function = self.plan.facts.function;
+        let construct = self.plan.divergence.construct(inst);
         let is_on = self.has(Feature::UnmaskedLoop);
         if !is_on || self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
             return false;
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
 
     fn uses(&self, value: Value) -> usize {
         let mut uses = 0;
-        for inst in &self.facts.function.insts {
+        for inst in &self.plan.facts.function.insts {
             inst.op.for_each_operand(|operand| uses += usize::from(operand == value));
         }
         uses

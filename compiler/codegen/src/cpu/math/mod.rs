@@ -47,7 +47,7 @@ use body::{Body, Inline, Lane};
 pub use library::Library;
 use value::Val;
 
-use super::options::CpuFeatures;
+use anymetal_simd::target::CpuFeatures;
 
 /// One function of the library as text.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,12 +6,12 @@ use super::Context;
 use super::jump::jump_of;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
-use crate::limits::cpu::MAX_COPY;
 use anymetal_analysis::divergence::Affine;
+use anymetal_simd::limits::MAX_COPY;
 
 impl Emitter<'_, '_> {
     pub(super) fn if_else(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
-        let construct = self.divergence.construct(inst);
+        let construct = self.plan.divergence.construct(inst);
         if let Some(known) = self.shape(cond, 0).affine().and_then(Affine::constant) {
             return self.block(if known & 1 == 1 { then } else { otherwise });
         }
@@ -33,11 +33,11 @@ impl Emitter<'_, '_> {
         self.t.expect(on, MASK);
         let before = self.mask.clone();
         let (yes, no) = (self.is_cheap(then), self.is_cheap(otherwise));
-        let escapes = self.regions.escapes(inst);
+        let escapes = self.plan.regions.escapes(inst);
         if yes && no && !escapes {
             self.mask = Mask::Some(on.clone());
             self.block(then);
-            if !self.facts.function.block(otherwise).is_empty() {
+            if !self.plan.facts.function.block(otherwise).is_empty() {
                 self.mask = Mask::Some(self.without(&before, condition));
                 self.block(otherwise);
             }
@@ -45,7 +45,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let first = self.arm(then, Mask::Some(on.clone()), escapes, true);
-        let second = match self.facts.function.block(otherwise).is_empty() && !escapes {
+        let second = match self.plan.facts.function.block(otherwise).is_empty() && !escapes {
             true => before.clone(),
             false => {
                 let off = self.without(&before, condition);
@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
 
     /// One arm of a divergent `if`; gives the lanes that come to its end.
     pub(super) fn arm(&mut self, block: Block, mask: Mask, escapes: bool, may_copy: bool) -> Mask {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let insts = function.block(block);
         if insts.is_empty() {
             return mask;
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
 
     /// Whether a condition says that all lanes are on that the current mask may have on.
     fn needs_all_lanes(&self, cond: Value) -> bool {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let Some(&Op::Compare(CmpOp::Eq, active, all)) = function.def(cond) else {
             // Some other condition.
             return false;

@@ -9,13 +9,13 @@ impl Emitter<'_, '_> {
     /// Whether a block may run under any mask without a branch around it: it has no effects but stores to
     /// promoted variables, and costs little.
     pub(super) fn is_cheap(&self, block: Block) -> bool {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let mut cost = 0;
         for &inst in function.block(block) {
             let data = function.inst(inst);
             cost += match &data.op {
-                Op::Store { ptr, .. } if self.facts.storage.vars_at(*ptr, 1).is_some() => 1,
-                Op::Load { ptr, .. } if self.facts.storage.vars_at(*ptr, 1).is_some() => 0,
+                Op::Store { ptr, .. } if self.plan.facts.storage.vars_at(*ptr, 1).is_some() => 1,
+                Op::Load { ptr, .. } if self.plan.facts.storage.vars_at(*ptr, 1).is_some() => 0,
                 Op::LocalStart(_) => 0,
                 Op::Const(_)
                 | Op::Undef
@@ -40,8 +40,8 @@ impl Emitter<'_, '_> {
 
     /// How many vector instructions an instruction becomes, roughly.
     fn weight(&self, inst: Inst) -> u32 {
-        let Some(result) = self.facts.function.inst(inst).result else { return 1 };
-        self.divergence.values[result.index()].iter().filter(|shape| !shape.is_uniform()).count() as u32
+        let Some(result) = self.plan.facts.function.inst(inst).result else { return 1 };
+        self.plan.divergence.values[result.index()].iter().filter(|shape| !shape.is_uniform()).count() as u32
     }
 }
 

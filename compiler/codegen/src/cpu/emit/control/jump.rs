@@ -29,7 +29,7 @@ impl Emitter<'_, '_> {
             match context {
                 Context::Arm { end } => wait = wait.or(Some(*end)),
                 Context::Construct { inst, label, exit, continuing, .. } => {
-                    let construct = self.divergence.construct(*inst);
+                    let construct = self.plan.divergence.construct(*inst);
                     let body_waits = continuing.filter(|_| construct.continue_waits);
                     if Some(*label) == target {
                         let destination = match continuing {

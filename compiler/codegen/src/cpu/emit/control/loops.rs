@@ -9,7 +9,7 @@ use crate::cpu::llvm_text::{BlockName, Bound, MASK, Opd};
 impl Emitter<'_, '_> {
     pub(super) fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
         let depth = self.contexts.len();
-        let construct = self.divergence.construct(inst);
+        let construct = self.plan.divergence.construct(inst);
         let outer = self.mask.clone();
         let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
         let copies = std::mem::take(&mut self.copies_left);

@@ -15,7 +15,8 @@ use anymetal_ir::{Block, Inst, Label, Op};
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
-use crate::limits::cpu::MAX_COPY;
+use anymetal_simd::limits::MAX_COPY;
+use anymetal_simd::regions;
 
 /// A place where lanes may wait, or a jump target, around the current position.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub(super) enum Context {
 impl Emitter<'_, '_> {
     /// Emits the instructions of a block under the current mask.
     pub(super) fn block(&mut self, block: Block) {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         self.instructions(function.block(block));
     }
 
@@ -109,7 +110,7 @@ impl Emitter<'_, '_> {
             self.shared.is_cut = true;
             return self.t.terminator("unreachable");
         }
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let op = &function.inst(inst).op;
         debug_assert!(!self.t.is_ended(), "{inst} follows a jump");
         debug_assert!(
@@ -146,20 +147,17 @@ impl Emitter<'_, '_> {
 
     /// How many instructions, nested ones included.
     pub(super) fn size(&self, insts: &[Inst]) -> usize {
-        let function = self.facts.function;
-        let nested = |inst: &Inst| {
-            let blocks = function.inst(*inst).op.blocks();
-            1 + blocks.iter().map(|&block| self.size(function.block(block))).sum::<usize>()
-        };
-        insts.iter().map(nested).sum()
+        regions::size(self.plan.facts.function, insts)
     }
 
     fn touches_memory(&self, insts: &[Inst]) -> bool {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         insts.iter().any(|&inst| {
             let op = &function.inst(inst).op;
             match op {
-                Op::Load { ptr, .. } | Op::Store { ptr, .. } => self.facts.storage.vars_at(*ptr, 1).is_none(),
+                Op::Load { ptr, .. } | Op::Store { ptr, .. } => {
+                    self.plan.facts.storage.vars_at(*ptr, 1).is_none()
+                }
                 Op::MemCopy { .. } | Op::MemZero { .. } => true,
                 op => op.blocks().iter().any(|&block| self.touches_memory(function.block(block))),
             }

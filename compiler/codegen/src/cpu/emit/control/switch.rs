@@ -17,7 +17,7 @@ impl Emitter<'_, '_> {
 
     /// Pushes a scope's or switch's context; gives its slot if it is tracked.
     fn open_construct(&mut self, inst: Inst, label: Label, exit: BlockName) -> Option<Opd> {
-        let construct = self.divergence.construct(inst);
+        let construct = self.plan.divergence.construct(inst);
         let exit_slot = (construct.lanes_leave && construct.is_crossed
             || construct.diverges && construct.is_crossed)
             .then(|| {
@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
         let outer = self.mask.clone();
         let exit = self.t.block();
         let slot = self.open_construct(inst, label, exit);
-        if self.divergence.construct(inst).diverges {
+        if self.plan.divergence.construct(inst).diverges {
             self.divergent_switch(selector, cases, default, slot.as_ref());
             // The arms have collected their lanes.
             self.mask = Mask::Some(Opd::text("zeroinitializer"));

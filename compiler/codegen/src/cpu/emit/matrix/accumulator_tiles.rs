@@ -23,33 +23,33 @@ fn on_stack(slots: &[Slot]) -> i64 {
 impl Emitter<'_, '_> {
     /// Whether the promoted variable is part of a tile.
     pub(in crate::cpu::emit) fn is_in_tile(&self, var: usize) -> bool {
-        self.matrices.fragments.tile_of_var.contains_key(&var)
+        self.plan.fragments.tile_of_var.contains_key(&var)
     }
 
     /// The slots of the promoted variables' tiles that have no place in the frame yet, and their bytes.
     pub(in crate::cpu::emit) fn slot_to_place(&self, var: usize) -> Option<(usize, i64)> {
-        let fragments = &self.matrices.fragments;
+        let fragments = &self.plan.fragments;
         let &(tile, _) = fragments.tile_of_var.get(&var)?;
         let slot = fragments.tiles[tile].slot;
-        fragments.slots[slot].in_frame.is_none().then(|| (slot, fragments.slots[slot].bytes()))
+        self.matrices.slots[slot].in_frame.is_none().then(|| (slot, self.matrices.slots[slot].bytes()))
     }
 
     /// Gives a slot its place in the frame.
     pub(in crate::cpu::emit) fn place_slot(&mut self, slot: usize, offset: i64) {
         assert!(offset > 0 && offset % 32 == 0, "frame offset {offset} is not aligned for rows");
-        let before = self.matrices.fragments.slots[slot].in_frame.replace(offset);
+        let before = self.matrices.slots[slot].in_frame.replace(offset);
         assert!(before.is_none(), "slot {slot} already has a frame offset");
     }
 
     /// The tile that an access of these promoted variables covers.
     pub(super) fn tile_of(&self, vars: &Range<usize>) -> Option<usize> {
-        let &(tile, element) = self.matrices.fragments.tile_of_var.get(&vars.start)?;
+        let &(tile, element) = self.plan.fragments.tile_of_var.get(&vars.start)?;
         (element == 0 && vars.len() == 2).then_some(tile)
     }
 
     /// The rows of a tile.
     pub(super) fn tile_rows(&mut self, tile: usize) -> Rows {
-        let step = self.matrices.fragments.slots[self.matrices.fragments.tiles[tile].slot].step();
+        let step = self.matrices.slots[self.plan.fragments.tiles[tile].slot].step();
         let (in_frame, offset) = self.tile_place(tile);
         let base = if in_frame { self.frame.clone() } else { self.tiles_on_stack() };
         Rows { start: self.t.offset(&base, &Opd::Int(offset)), step: Opd::Int(step) }
@@ -57,8 +57,8 @@ impl Emitter<'_, '_> {
 
     /// Whether a tile is in the frame or on the stack, and where there.
     pub(super) fn tile_place(&self, tile: usize) -> (bool, i64) {
-        let AccumulatorTile { slot, side, .. } = self.matrices.fragments.tiles[tile];
-        let slots = &self.matrices.fragments.slots;
+        let AccumulatorTile { slot, side, .. } = self.plan.fragments.tiles[tile];
+        let slots = &self.matrices.slots;
         assert!(side < slots[slot].tiles, "slot {slot} has no side {side}");
         let side = ROW * side as i64;
         match slots[slot].in_frame {
@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
         if let Some(known) = &self.matrices.tiles_on_stack {
             return known.clone();
         }
-        let bytes = on_stack(&self.matrices.fragments.slots);
+        let bytes = on_stack(&self.matrices.slots);
         assert!(bytes > 0, "at least one slot is on the stack");
         let start = self.t.zeroed_alloca(&format!("[{bytes} x i8]"), bytes.cast_unsigned(), 64);
         self.matrices.tiles_on_stack = Some(start.clone());
@@ -91,10 +91,10 @@ impl Emitter<'_, '_> {
             // The variables are in no tile.
             return false;
         };
-        if self.facts.function.ty(result).scalar() != Some(anymetal_ir::Scalar::F32) {
+        if self.plan.facts.function.ty(result).scalar() != Some(anymetal_ir::Scalar::F32) {
             return false;
         }
-        if self.gathers_products() && self.matrices.fragments.lazy.contains(&result) {
+        if self.gathers_products() && self.plan.fragments.lazy.contains(&result) {
             self.matrices.lazy.insert(result, tile);
             return true;
         }
@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
             // The variables are in no tile.
             return false;
         };
-        let is_masked = vars.clone().any(|var| self.divergence.masked_stores.contains(&(inst, var)));
+        let is_masked = vars.clone().any(|var| self.plan.divergence.masked_stores.contains(&(inst, var)));
         if self.scalar(value) != anymetal_ir::Scalar::F32 || is_masked && self.mask != Mask::All {
             self.write_products();
             return false;
@@ -164,7 +164,7 @@ impl Emitter<'_, '_> {
 
     /// One promoted variable of a tile.
     pub(in crate::cpu::emit) fn load_tile_var(&mut self, var: usize) -> Option<Lane> {
-        let &(tile, element) = self.matrices.fragments.tile_of_var.get(&var)?;
+        let &(tile, element) = self.plan.fragments.tile_of_var.get(&var)?;
         self.write_result_of(tile);
         let [even, odd] = self.tile_lanes(tile);
         Some(Lane::Varying(if element == 0 { even } else { odd }))
@@ -172,7 +172,7 @@ impl Emitter<'_, '_> {
 
     /// Replaces one promoted variable of a tile; `false` if the promoted variable is in none.
     pub(in crate::cpu::emit) fn set_tile_var(&mut self, var: usize, lane: &Lane) -> bool {
-        let Some(&(tile, element)) = self.matrices.fragments.tile_of_var.get(&var) else {
+        let Some(&(tile, element)) = self.plan.fragments.tile_of_var.get(&var) else {
             // The variable is in no tile.
             return false;
         };

@@ -200,16 +200,14 @@ impl Emitter<'_, '_> {
             if taken.contains(&chain) {
                 continue;
             }
-            let slot = self.matrices.fragments.tiles[tile].slot;
+            let slot = self.plan.fragments.tiles[tile].slot;
             let beside = row.chains.iter().map(|&(_, other)| other).find(|&other| {
-                let is_same = |tile: usize| self.matrices.fragments.tiles[tile].slot == slot;
+                let is_same = |tile: usize| self.plan.fragments.tiles[tile].slot == slot;
                 other != chain && chains[other].in_place.is_some_and(is_same)
             });
             let mut own = vec![chain];
             own.extend(beside);
-            own.sort_by_key(|&chain| {
-                chains[chain].in_place.map(|tile| self.matrices.fragments.tiles[tile].side)
-            });
+            own.sort_by_key(|&chain| chains[chain].in_place.map(|tile| self.plan.fragments.tiles[tile].side));
             assert!(own.len() <= 2, "a slot has two sides");
             taken.extend(&own);
             for &chain in &own {

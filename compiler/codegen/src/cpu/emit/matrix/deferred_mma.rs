@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn result_uses(&self, product: &Product) -> ResultUses {
-        self.matrices.fragments.results.get(&product.result).copied().unwrap_or_default()
+        self.plan.fragments.results.get(&product.result).copied().unwrap_or_default()
     }
 
     // --- writing

@@ -34,12 +34,12 @@ struct Seen {
 impl Emitter<'_, '_> {
     /// Whether the instruction is done later, with the store of a fragment's second element.
     pub(in crate::cpu::emit) fn is_put_off(&self, inst: Inst) -> bool {
-        self.matrices.fragments.put_off.contains_key(&inst)
+        self.plan.fragments.put_off.contains_key(&inst)
     }
 
     /// Stores a whole fragment with its second element; `false` if the store is none of such.
     pub(in crate::cpu::emit) fn store_fragment(&mut self, inst: Inst) -> bool {
-        let Some(element_stores) = self.matrices.fragments.element_stores.get(&inst).cloned() else {
+        let Some(element_stores) = self.plan.fragments.element_stores.get(&inst).cloned() else {
             // An ordinary store.
             return false;
         };
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
 
     /// As the program has it.
     fn store_elements(&mut self, element_stores: &ElementStores) {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         self.define_lazy(element_stores.fragment);
         for &part in &element_stores.parts {
             let result = function.inst(part).result.expect("an element is the result of an extraction");
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
         let size = i64::from(element_stores.scalar.size());
         let site =
             self.site(element_stores.stores[0], pointer, AccessKind::Store, element_stores.scalar.size());
-        let place = self.place(self.facts.storage.pointer(pointer).root);
+        let place = self.place(self.plan.facts.storage.pointer(pointer).root);
         let offset = self.lane(pointer, 0);
         let (is_so, start, step) = match element_stores.step {
             Some((step, _)) => (Opd::bool(true), offset.at(&mut self.t, "i64", 0), Opd::Int(step)),
@@ -116,15 +116,15 @@ impl Emitter<'_, '_> {
     fn spread(&self, pointer: Value, depth: u32) -> Option<Spread> {
         let whole = Spread { value: pointer, cast: None, scale: 1 };
         let own = || self.is_here(pointer).then_some(whole);
-        let Some(&Op::PtrAdd { base, index, scale, .. }) = self.facts.function.def(pointer) else {
+        let Some(&Op::PtrAdd { base, index, scale, .. }) = self.plan.facts.function.def(pointer) else {
             return own();
         };
         let depth = depth.checked_sub(1)?;
         let is_same = |value: Value| self.is_here(value) && self.shape(value, 0).is_uniform();
         match index {
-            Some(index) if is_same(base) && scale > 0 => match self.facts.function.def(index) {
+            Some(index) if is_same(base) && scale > 0 => match self.plan.facts.function.def(index) {
                 Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow))
-                    if self.facts.function.ty(narrow) == Type::Scalar(Scalar::I32)
+                    if self.plan.facts.function.ty(narrow) == Type::Scalar(Scalar::I32)
                         && self.is_here(narrow) =>
                 {
                     Some(Spread { value: narrow, cast: Some(cast), scale: i64::from(scale) })
@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
 
     /// The first lane's offset of a pointer that is followed as in `spread`.
     fn first_offset(&mut self, pointer: Value, depth: u32) -> Opd {
-        let Some(&Op::PtrAdd { base, index, scale, offset }) = self.facts.function.def(pointer) else {
+        let Some(&Op::PtrAdd { base, index, scale, offset }) = self.plan.facts.function.def(pointer) else {
             return self.first_of(pointer);
         };
         if depth == 0 || !self.is_here(base) || index.is_some_and(|index| !self.is_here(index)) {
@@ -158,7 +158,7 @@ impl Emitter<'_, '_> {
         if self.shape(value, 0).is_uniform() {
             return self.uniform(value, 0);
         }
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         match function.def(value) {
             Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow))
                 if function.ty(narrow) == Type::Scalar(Scalar::I32) && self.is_here(narrow) =>

@@ -10,8 +10,8 @@ use super::SIDE;
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::Width;
 use crate::cpu::llvm_text::{Bound, Opd, Text};
-use crate::cpu::options::CpuFeatures;
 use crate::limits::cpu::MAX_DEFERRED_PRODUCTS;
+use anymetal_simd::target::CpuFeatures;
 
 /// Bytes of a table's entry: the first row and the bytes from row to row, the fourth row and three times
 /// as many bytes.

@@ -29,7 +29,7 @@ use anymetal_opt::Feature;
 use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use anymetal_simd::fragments::{Fragments, SIDE, place_of};
+use anymetal_simd::fragments::{Fragments, SIDE, Slot, place_of};
 use deferred_mma::Product;
 use operands::Operand;
 pub(super) use panel_microkernel::PanelKernel;
@@ -44,7 +44,8 @@ struct Rows {
 /// What is known of matrices at the current position.
 #[derive(Debug, Default)]
 pub(super) struct Matrices {
-    fragments: Fragments,
+    /// The memory of tiles.
+    slots: Vec<Slot>,
     /// Products whose code is still to be written.
     deferred: Vec<Product>,
     /// By tile: the product whose result it is to get.
@@ -67,8 +68,8 @@ pub(super) struct Matrices {
 }
 
 impl Matrices {
-    pub(super) fn new(fragments: Fragments) -> Self {
-        Self { fragments, ..Self::default() }
+    pub(super) fn new(fragments: &Fragments) -> Self {
+        Self { slots: fragments.slots.clone(), ..Self::default() }
     }
 }
 
@@ -100,13 +101,13 @@ impl Emitter<'_, '_> {
         if self.matrices.deferred.is_empty() && self.matrices.operands.is_empty() {
             return;
         }
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let op = &function.inst(inst).op;
         match op {
             Op::Matrix(MatrixOp::MultiplyAccumulate | MatrixOp::Load { .. }, _) => {}
             Op::Store { ptr, value, .. } => {
                 let size = i64::from(function.ty(*value).size());
-                match self.facts.storage.vars_at(*ptr, size) {
+                match self.plan.facts.storage.vars_at(*ptr, size) {
                     Some(vars) if self.tile_of(&vars).is_some() => {}
                     Some(_) if !self.is_deferred(*value) => {}
                     Some(_) => self.write_products(),

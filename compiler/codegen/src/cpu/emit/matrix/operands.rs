@@ -59,16 +59,16 @@ impl Emitter<'_, '_> {
 
     /// Whether the load is part of a fragment, and may be put off.
     pub(in crate::cpu::emit) fn is_part_of_fragment(&self, result: Value) -> bool {
-        self.matrices.fragments.parts.contains(&result)
+        self.plan.fragments.parts.contains(&result)
     }
 
     /// Makes a fragment of loads that were put off; `false` if the value is none.
     pub(in crate::cpu::emit) fn join_fragment(&mut self, result: Value) -> bool {
-        let Some(&(joined, uses)) = self.matrices.fragments.joined.get(&result) else {
+        let Some(&(joined, uses)) = self.plan.fragments.joined.get(&result) else {
             // An ordinary vector.
             return false;
         };
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let is_omitted = |&load: &Inst| {
             function.inst(load).result.is_some_and(|value| self.matrices.omitted.contains(&value))
         };
@@ -81,14 +81,14 @@ impl Emitter<'_, '_> {
     }
 
     fn operand_of_loads(&mut self, joined: &Joined) -> Operand {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let scalar = joined.scalar;
         let size = scalar.size();
         let sites = joined.loads.map(|load| match function.inst(load).op {
             Op::Load { ptr, .. } => self.site(load, ptr, AccessKind::Load, size),
             ref op => unreachable!("a joined fragment consists of loads, not of {op:?}"),
         });
-        let root = self.facts.storage.pointer(joined.pointer).root;
+        let root = self.plan.facts.storage.pointer(joined.pointer).root;
         let place = self.place(root);
         let offset = self.lane(joined.pointer, 0);
         let start = offset.at(&mut self.t, "i64", 0);
@@ -140,7 +140,7 @@ impl Emitter<'_, '_> {
 
     /// What tells two operands apart.
     pub(super) fn operand_key(&self, value: Value) -> [Value; 2] {
-        same_fragment(self.facts.function, value)
+        same_fragment(self.plan.facts.function, value)
     }
 
     /// Rows of `float`s, from wherever the fragment is.

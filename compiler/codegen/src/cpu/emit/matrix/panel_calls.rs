@@ -264,9 +264,9 @@ impl Emitter<'_, '_> {
 
     /// How far a fragment lies behind another, if the program's address computations say so.
     pub(super) fn operand_distance(&self, from: Value, to: Value) -> Option<i64> {
-        let pointer = |value: Value| match self.facts.function.def(value) {
+        let pointer = |value: Value| match self.plan.facts.function.def(value) {
             Some(Op::Matrix(MatrixOp::Load { .. }, args)) => args.first().copied(),
-            _ => self.matrices.fragments.joined.get(&value).map(|(joined, _)| joined.pointer),
+            _ => self.plan.fragments.joined.get(&value).map(|(joined, _)| joined.pointer),
         };
         self.distance(pointer(from)?, pointer(to)?)
     }

@@ -10,7 +10,7 @@
 
 use super::SIDE;
 use crate::cpu::llvm_text::{Bound, Opd, Text};
-use crate::cpu::options::CpuFeatures;
+use anymetal_simd::target::CpuFeatures;
 
 /// Bytes of a row of 16 columns.
 pub(super) const ROW: i64 = 64;

@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
     }
 
     fn linear_parts(&self, value: Value, depth: u32) -> Option<AffineAddress> {
-        let function = self.facts.function;
+        let function = self.plan.facts.function;
         let mut sum = AffineAddress::default();
         match function.def(value)? {
             Op::Const(bits) => {
@@ -98,7 +98,7 @@ impl Emitter<'_, '_> {
             }
             &Op::Cast(CastOp::ZExt | CastOp::SExt | CastOp::Trunc, a) => sum = self.linear(a, depth),
             &Op::Load { ptr, .. } => {
-                let vars = self.facts.storage.vars_at(ptr, i64::from(function.ty(value).size()))?;
+                let vars = self.plan.facts.storage.vars_at(ptr, i64::from(function.ty(value).size()))?;
                 if vars.len() != 1 {
                     return None;
                 }

@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
     /// The matrix's address as one offset, whatever the pointer's shape.
     fn matrix_address(&mut self, pointer: Value, site: u32, stores: bool) -> (Address, Opd) {
         let code = self.promised_uniform(pointer);
-        let root = self.facts.storage.pointer(pointer).root;
+        let root = self.plan.facts.storage.pointer(pointer).root;
         let (place, offset) = match root {
             Root::Many => self.decode(&code, stores),
             root => (self.place(root), code),
@@ -83,7 +83,7 @@ impl Emitter<'_, '_> {
         let step = self.t.mul("i64", &stride, &Opd::Int(size));
         let layout = (&step, scalar, transpose);
         if self.gathers_products()
-            && let Some(&uses) = self.matrices.fragments.operands.get(&result)
+            && let Some(&uses) = self.plan.fragments.operands.get(&result)
         {
             let operand = self.operand_at(&address, &start, [site; 2], (step.clone(), scalar, transpose));
             self.matrices.operands.insert(result, (operand, uses));

@@ -2,7 +2,8 @@
 //!
 //! Invariant: a condition that holds means that every active lane's bytes are inside the allocation.
 
-use anymetal_ir::{CastOp, Op, Scalar, Type, ValueDef};
+use anymetal_analysis::patterns::{pointer_sum, widened};
+use anymetal_ir::Value;
 
 use super::Address;
 use crate::cpu::emit::available_checks::Test;
@@ -12,7 +13,7 @@ use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
 use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::extent_of_segment;
-use anymetal_simd::storage::Root;
+use anymetal_simd::stencil_rows::narrow_index;
 
 impl Emitter<'_, '_> {
     /// What loads of whole vectors test. Without checks those with lanes off ask as well: what exists is
@@ -66,39 +67,30 @@ impl Emitter<'_, '_> {
     /// Where the affine form holds because widening the index wrapped in no lane: the other conditions of
     /// that form, and the largest offset of the first lane without a wrap. Testing against it costs nothing
     /// where the offset is compared with the buffer's length anyway.
-    pub(in crate::cpu::emit) fn without_wrap(
-        &mut self,
-        address: &Address,
-        shape: &Affine,
-    ) -> Option<(Opd, i64)> {
-        let function = self.facts.function;
-        if !shape.is_assumed() || shape.segments != 1 {
-            return None;
-        }
-        let Some(&Op::PtrAdd { base, index: Some(index), scale, offset }) = function.def(address.value?)
-        else {
-            return None;
-        };
-        let Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow)) = function.def(index) else {
-            return None;
-        };
-        let is_argument = matches!(address.place.root, Root::Argument(_))
-            && matches!(function.values[base.index()].def, ValueDef::Param(_));
-        if !is_argument || function.ty(narrow) != Type::Scalar(Scalar::I32) || scale > u32::from(u16::MAX) {
-            return None;
-        }
+    fn without_wrap(&mut self, address: &Address, shape: &Affine) -> Option<(Opd, i64)> {
+        let (function, storage) = (self.plan.facts.function, self.plan.facts.storage);
+        let index = narrow_index(function, storage, address.value?, shape, &self.plan.divergence)?;
         // Of a pointer that another region left, the index is another SIMD-group's.
-        if !self.is_here(narrow) {
+        if !self.is_here(index.value) {
             return None;
         }
-        let Lane::Affine { bases, shape: lanes, assumption } = self.lane(narrow, 0) else { return None };
-        let (low, high) = lanes.extent();
-        let max = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-        if bases.len() != 1 || low < 0 || high > max {
-            return None;
+        Some((self.assumption_of(index.value), index.max_offset))
+    }
+
+    /// The condition of the form of the index that an address is made of, before it is widened.
+    pub(in crate::cpu::emit) fn form_of_narrow_index(&mut self, pointer: Value) -> Opd {
+        let function = self.plan.facts.function;
+        let sum = pointer_sum(function, pointer).and_then(|sum| widened(function, sum.index?));
+        let Some((_, index)) = sum else { unreachable!("{pointer} is no sum with a narrow index") };
+        debug_assert!(self.is_here(index), "{index} is computed where {pointer} is used");
+        self.assumption_of(index)
+    }
+
+    fn assumption_of(&self, value: Value) -> Opd {
+        match self.lane(value, 0) {
+            Lane::Affine { assumption, .. } => assumption.unwrap_or(Opd::bool(true)),
+            Lane::Varying(_) => unreachable!("{value} is affine, and so are its lanes"),
         }
-        let max = (max - high) * i64::from(scale);
-        Some((assumption.unwrap_or(Opd::bool(true)), max.checked_add(offset)?))
     }
 
     /// Whether the bytes from `start` on are inside, where all lanes' address is that one.

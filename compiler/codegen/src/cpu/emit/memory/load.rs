@@ -8,36 +8,29 @@ use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 use anymetal_opt::{Feature, RemarkId};
 
 use super::waterfall::Decoder;
-use super::{Address, Item};
+use super::{Address, Item, MemoryType};
 use crate::cpu::emit::allocation::{Place, ZEROS};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use anymetal_analysis::divergence::Affine;
-use anymetal_simd::access::{Run, Strategy, plan};
-
-/// How lanes that follow a pattern load; `None`: they are loaded as if they were anywhere.
-fn load_plan(address: &Address, item: Item) -> Option<Strategy> {
-    let Lane::Affine { shape, .. } = &address.offset else {
-        // The lanes follow no pattern.
-        return None;
-    };
-    match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-        Strategy::Uniform | Strategy::Gather if shape.is_assumed() => None,
-        Strategy::Gather if item.count != 1 => None,
-        plan => Some(plan),
-    }
-}
+use anymetal_simd::access::{Run, Strategy, of_load};
+use anymetal_simd::plan::Access;
 
 impl Emitter<'_, '_> {
+    fn load_strategy(&self, address: &Address, item: Item) -> Strategy {
+        of_load(address.offset.affine(), item, &self.shared.options.features)
+    }
+
     pub(in crate::cpu::emit) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
-        let ty = self.facts.function.ty(result);
+        let ty = self.plan.facts.function.ty(result);
         let size = i64::from(ty.size());
-        if self.omit_load(result) || self.bundled.remove(&result) {
+        let access = self.plan.access(inst);
+        if self.omit_load(result) || matches!(access, Access::With(_)) {
             return;
         }
-        if let Some(vars) = self.facts.storage.vars_at(pointer, size) {
+        if let Some(vars) = self.plan.facts.storage.vars_at(pointer, size) {
             if self.load_tile(&vars, result) {
                 return;
             }
@@ -48,10 +41,10 @@ impl Emitter<'_, '_> {
             return;
         }
         let item = Item::of(ty);
-        if self.load_stencil_row(inst, item) {
+        if self.load_stencil_row(inst) {
             return;
         }
-        let mut lanes = if self.facts.function.pointer_space(pointer) == Space::Thread {
+        let mut lanes = if self.plan.facts.function.pointer_space(pointer) == Space::Thread {
             self.remark_private(inst, RemarkId::LoadPrivate, pointer);
             self.load_private(inst, pointer, 0, item)
         } else {
@@ -81,16 +74,17 @@ impl Emitter<'_, '_> {
         }
         let mut address = self.address(pointer, site, AccessKind::Load);
         address.extra = extra;
-        self.remark_access(inst, AccessKind::Load, (&address, item), load_plan);
+        let strategy = self.load_strategy(&address, item);
+        self.remark_access(inst, AccessKind::Load, (&address, item), &strategy);
         self.load_address(&address, item)
     }
 
     /// Loads from one allocation.
     pub(in crate::cpu::emit) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        match load_plan(address, item) {
-            None => self.load_gather(address, item),
-            Some(Strategy::Uniform) => self.load_uniform(address, item),
-            Some(plan) => self.load_planned(address, item, &plan),
+        match self.load_strategy(address, item) {
+            Strategy::Varying => self.load_gather(address, item),
+            Strategy::Uniform => self.load_uniform(address, item),
+            strategy => self.load_pattern(address, item, &strategy),
         }
     }
 
@@ -151,7 +145,7 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    fn load_planned(&mut self, address: &Address, item: Item, plan: &Strategy) -> Vec<Lane> {
+    fn load_pattern(&mut self, address: &Address, item: Item, strategy: &Strategy) -> Vec<Lane> {
         let Lane::Affine { bases, shape, .. } = address.offset.clone() else {
             unreachable!("loads are planned by the form of an affine offset")
         };
@@ -168,7 +162,7 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
         let mut whole = Vec::new();
-        let loaded = match plan {
+        let loaded = match strategy {
             Strategy::Span { low, picks, elements } => {
                 self.load_span(address, &bases[0], *low, picks, *elements, item)
             }
@@ -177,8 +171,8 @@ impl Emitter<'_, '_> {
                 self.cache_interleaved(&loaded, item, &whole);
                 loaded
             }
-            Strategy::Gather => vec![self.load_lanes(address, &bases, &shape, item)],
-            Strategy::Uniform => unreachable!("uniform loads have their own path"),
+            Strategy::Lanes => vec![self.load_lanes(address, &bases, &shape, item)],
+            other => unreachable!("{other:?} is no pattern of vectors"),
         };
         assert_eq!(loaded.len(), item.count, "a load has one vector per component");
         let from = self.t.current();
@@ -187,10 +181,10 @@ impl Emitter<'_, '_> {
         }
         self.t.branch(join);
         self.t.label(slow);
-        let careful = match plan {
+        let careful = match strategy {
             // Where an affine form does not hold the runs are elsewhere, and the lanes may well be in
             // bounds; and of lanes far apart those that are on often are, when the others are not.
-            _ if self.has(Feature::ColdGather) && (shape.is_assumed() || *plan == Strategy::Gather) => {
+            _ if self.has(Feature::ColdGather) && (shape.is_assumed() || *strategy == Strategy::Lanes) => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.aside(|this| this.load_cold_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
@@ -200,7 +194,7 @@ impl Emitter<'_, '_> {
             }
             _ => self.load_slowly(address, item),
         };
-        let whole_careful: Vec<Opd> = match plan {
+        let whole_careful: Vec<Opd> = match strategy {
             Strategy::Runs(runs) if !whole.is_empty() => {
                 runs.iter().map(|run| self.interleaved(item.memory_type(), &careful, run)).collect()
             }

@@ -15,7 +15,8 @@ mod store;
 mod waterfall;
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{Scalar, Space, Type, Value};
+use anymetal_ir::{Scalar, Space, Value};
+pub(super) use anymetal_simd::access::Item;
 
 use super::Emitter;
 use super::allocation::Place;
@@ -40,40 +41,21 @@ pub(super) struct Address {
     pub(super) site: u32,
 }
 
-/// What each lane accesses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Item {
-    /// Elements of this type; encoded pointers are `I64`.
-    pub(super) scalar: Scalar,
-    /// How many.
-    pub(super) count: usize,
+/// The LLVM type of an element in memory.
+pub(super) trait MemoryType {
+    fn memory_type(self) -> &'static str;
 }
 
-impl Item {
-    /// The item of an IR type.
-    pub(super) fn of(ty: Type) -> Self {
-        Self { scalar: ty.scalar().unwrap_or(Scalar::I64), count: usize::from(ty.lanes()) }
-    }
-
-    pub(super) fn bytes(self) -> i64 {
-        i64::from(self.scalar.size()) * self.count as i64
-    }
-
-    /// The LLVM type in memory.
-    pub(super) fn memory_type(self) -> &'static str {
+impl MemoryType for Item {
+    fn memory_type(self) -> &'static str {
         if self.scalar == Scalar::Bool { "i8" } else { scalar_type(self.scalar) }
-    }
-
-    /// The integer type of the same size.
-    pub(super) fn bits(self) -> u32 {
-        self.scalar.size() * 8
     }
 }
 
 impl Emitter<'_, '_> {
     /// The address that a pointer of known root, or a uniform tagged one, means for an access.
     pub(super) fn address(&mut self, pointer: Value, site: u32, kind: AccessKind) -> Address {
-        let root = self.facts.storage.pointer(pointer).root;
+        let root = self.plan.facts.storage.pointer(pointer).root;
         if root == Root::Many {
             let code = self.uniform(pointer, 0);
             let (place, offset) = self.decode(&code, kind != AccessKind::Load);
@@ -85,7 +67,7 @@ impl Emitter<'_, '_> {
 
     /// Whether the pointer's allocation can differ between lanes.
     pub(super) fn is_scattered(&self, pointer: Value) -> bool {
-        self.facts.storage.pointer(pointer).root == Root::Many && !self.shape(pointer, 0).is_uniform()
+        self.plan.facts.storage.pointer(pointer).root == Root::Many && !self.shape(pointer, 0).is_uniform()
     }
 
     /// The offsets of all lanes, without the extra constant.

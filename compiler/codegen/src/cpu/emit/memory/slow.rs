@@ -1,7 +1,7 @@
 //! Accesses lane by lane under the mask, with a check and a report each: calls of shared functions, which
 //! take the lanes' offsets and values through memory of the version.
 
-use super::{Address, Item};
+use super::{Address, Item, MemoryType};
 use crate::cpu::emit::Emitter;
 use crate::cpu::emit::cast::reinterpret;
 use crate::cpu::emit::lane::{Lane, Width};

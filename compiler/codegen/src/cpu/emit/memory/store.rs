@@ -4,35 +4,22 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
-use anymetal_opt::RemarkId;
+use anymetal_opt::{Feature, RemarkId};
 
 use super::waterfall::Decoder;
-use super::{Address, Item};
+use super::{Address, Item, MemoryType};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
 use anymetal_analysis::divergence::Affine;
-use anymetal_simd::access::{Run, Strategy, plan};
-
-/// How lanes store that are in one place, or in runs; `None`: any others.
-fn store_plan(address: &Address, item: Item) -> Option<Strategy> {
-    let Lane::Affine { shape, .. } = &address.offset else {
-        // The lanes follow no pattern.
-        return None;
-    };
-    match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-        Strategy::Uniform if !shape.is_assumed() => Some(Strategy::Uniform),
-        Strategy::Runs(runs) if runs.iter().all(|run| !run.same) => Some(Strategy::Runs(runs)),
-        _ => None,
-    }
-}
+use anymetal_simd::access::{Run, Strategy, of_store};
 
 impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn store(&mut self, inst: Inst, pointer: Value, value: Value, _align: u32) {
-        let ty = self.facts.function.ty(value);
+        let ty = self.plan.facts.function.ty(value);
         let size = i64::from(ty.size());
-        if let Some(vars) = self.facts.storage.vars_at(pointer, size) {
+        if let Some(vars) = self.plan.facts.storage.vars_at(pointer, size) {
             if self.store_tile(inst, &vars, value) {
                 return;
             }
@@ -47,7 +34,7 @@ impl Emitter<'_, '_> {
             Type::Ptr(_) => vec![self.stored_pointer(pointer, value)],
             _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
         };
-        if self.facts.function.pointer_space(pointer) == Space::Thread {
+        if self.plan.facts.function.pointer_space(pointer) == Space::Thread {
             self.remark_private(inst, RemarkId::StorePrivate, pointer);
             self.store_private(inst, pointer, 0, item, &lanes);
         } else {
@@ -87,18 +74,25 @@ impl Emitter<'_, '_> {
         }
         let mut address = self.address(pointer, site, AccessKind::Store);
         address.extra = extra;
-        self.remark_access(inst, AccessKind::Store, (&address, item), store_plan);
+        let strategy = self.store_strategy(&address, item);
+        self.remark_access(inst, AccessKind::Store, (&address, item), &strategy);
         self.store_address(&address, item, lanes);
     }
 
     /// Stores to one allocation.
     pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         assert_eq!(lanes.len(), item.count, "a store has one value per component");
-        match store_plan(address, item) {
-            Some(Strategy::Runs(runs)) => self.store_runs(address, item, lanes, &runs),
-            Some(_) => self.store_uniform(address, item, lanes),
-            None => self.store_scatter(address, item, lanes),
+        match self.store_strategy(address, item) {
+            Strategy::Uniform => self.store_uniform(address, item, lanes),
+            Strategy::Runs(runs) => self.store_runs(address, item, lanes, &runs),
+            Strategy::Pieces(pieces) => self.store_pieces(address, item, lanes, &pieces),
+            _ => self.store_scatter(address, item, lanes),
         }
+    }
+
+    fn store_strategy(&self, address: &Address, item: Item) -> Strategy {
+        let may_split = self.has(Feature::StorePieces);
+        of_store(address.offset.affine(), item, &self.shared.options.features, may_split)
     }
 
     /// All lanes store to one place: the last active one remains.

@@ -18,7 +18,7 @@ impl Emitter<'_, '_> {
         if op == SimdOp::ActiveMask {
             self.active_masks.insert(result, self.mask.clone());
         }
-        let count = usize::from(self.facts.function.ty(result).lanes());
+        let count = usize::from(self.plan.facts.function.ty(result).lanes());
         let lanes = (0..count).map(|k| self.simd_component(op, args, k, fp)).collect();
         self.define(result, lanes);
     }

@@ -33,10 +33,11 @@ use anymetal_ir::{Inst, Local, Op, Scalar, Type, Value};
 use super::polls::FunctionLoops;
 use super::{Shared, zero_of};
 use crate::cpu::llvm_text::{BlockName, LANES, Opd, Text, scalar_type};
-use crate::cpu::options::{CpuFeatures, FaultSite};
+use crate::cpu::options::FaultSite;
 use crate::elementwise::Width;
 use anymetal_analysis::roots::Root;
 use anymetal_simd::storage::PASSED_UNIT;
+use anymetal_simd::target::CpuFeatures;
 
 use plan::Subroutine;
 pub(in crate::cpu) use plan::Subroutines;

@@ -7,13 +7,14 @@ use anymetal_analysis::{used_functions, walk_insts};
 use anymetal_ir::{FuncId, Function, Inst, Kernel, Label, Local, Module, Op, Space, Type, Value};
 
 use super::PASSED_UNIT;
-use crate::cpu::options::{CodegenError, CpuFeatures};
+use crate::cpu::options::CodegenError;
 use crate::cpu::walk;
 use anymetal_analysis::divergence::{
     Divergence, DivergenceContext, Geometry, PointerForm, PrivateAccess, Shape,
 };
 use anymetal_analysis::roots::{Pointer, Root, Roots};
 use anymetal_simd::facts::Facts;
+use anymetal_simd::target::CpuFeatures;
 
 /// Functions of kernels have lower numbers, of which fault sites are counted.
 pub(super) const FIRST_FUNCTION_NUMBER: u32 = 16;
