@@ -3,6 +3,8 @@
 
 pub mod access;
 pub mod bundles;
+pub mod constructs;
+mod cost;
 pub mod facts;
 pub mod float_range;
 pub mod fragments;

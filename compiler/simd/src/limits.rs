@@ -35,3 +35,10 @@ pub const MAX_MONOMIALS: usize = 12;
 
 /// Maximum coefficient of a monomial. Keeps values within 128 bits.
 pub const MAX_COEFFICIENT: i64 = 1 << 20;
+
+/// Maximum cost of an arm, in instructions, that runs under its mask without a branch.
+pub const MAX_UNBRANCHED_COST: u32 = 14;
+
+/// Maximum size, in instructions, of a loop that is copied for iterations in which all lanes are active.
+/// Lower than [`MAX_COPY`], because a loop also contains copies of nested code.
+pub const MAX_LOOP_COPY: usize = 300;

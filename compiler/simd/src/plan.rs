@@ -11,6 +11,7 @@ use anymetal_opt::{Feature, PassOptions};
 
 use crate::access::{Item, Strategy, of_load, of_store};
 use crate::bundles::{Chunk, Part};
+use crate::constructs::Constructs;
 use crate::facts::Facts;
 use crate::fragments::Fragments;
 use crate::interior_path::InteriorPath;
@@ -57,6 +58,8 @@ pub struct Plan<'a> {
     pub divergence: Divergence,
     /// What runs once per threadgroup, and what once per SIMD-group between barriers.
     pub regions: Regions,
+    /// How branches and loops run.
+    pub constructs: Constructs,
     /// Parts of matrices.
     pub fragments: Fragments,
     /// Loads at constant distances that are done together, by the first.
@@ -78,6 +81,7 @@ impl<'a> Plan<'a> {
         let divergence = facts.divergence();
         let regions = Regions::new(facts, &divergence, options.independent_simdgroups);
         let fragments = Fragments::new(facts, &divergence, &regions);
+        let constructs = Constructs::new(facts, &divergence, &regions, has(Feature::UnmaskedLoop));
         let is_apart = |first: Inst, part: &Part| {
             !regions.is_same_region(first, part.inst) || fragments.parts.contains(&part.result)
         };
@@ -104,6 +108,7 @@ impl<'a> Plan<'a> {
             facts,
             divergence,
             regions,
+            constructs,
             fragments,
             bundles,
             stencil_rows,

@@ -9,10 +9,6 @@ pub(crate) const MAX_SIMDGROUPS: u64 = MAX_THREADS_PER_THREADGROUP as u64 / LANE
 
 // Code size.
 
-/// Maximum size, in instructions, of a loop that is copied for iterations in which all lanes are active.
-/// Lower than [`MAX_COPY`], because a loop also contains copies of nested code.
-pub(crate) const MAX_LOOP_COPY: usize = 300;
-
 /// Maximum size, in instructions, of a region that is copied for the case that no lane has returned. Lower
 /// than [`MAX_COPY`], because a region also contains copies of nested code.
 pub(crate) const MAX_REGION_COPY: usize = 400;
@@ -36,9 +32,6 @@ pub(crate) const MAX_VARYING_PIECES: i64 = 8;
 pub(crate) const MAX_FALLBACK_PIECES: i64 = 1;
 
 // Costs.
-
-/// Maximum cost of an arm, in instructions, that runs under its mask without a branch.
-pub(crate) const MAX_UNBRANCHED_COST: u32 = 14;
 
 /// Maximum number of operations between a varying value and the cause that a remark names. Longer chains are
 /// reported as a long computation.

@@ -4,14 +4,11 @@
 //! the first, as long as the position does not wrap within the SIMD-group. So the common guard of a
 //! kernel costs a scalar comparison, and the vector one only where lanes really differ.
 
-use anymetal_ir::{CastOp, CmpOp, Value};
+use anymetal_ir::{CmpOp, Value};
+use anymetal_simd::constructs::LaneComparison;
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
-use anymetal_analysis::divergence::Affine;
-use anymetal_analysis::divergence::transfer::may_wrap;
-use anymetal_analysis::patterns::comparison;
-use anymetal_analysis::ranges::upper_bound;
 
 /// What is known of a mask.
 #[derive(Clone, Debug)]
@@ -74,8 +71,8 @@ impl Emitter<'_, '_> {
     }
 
     /// How many lanes are below a limit, where both that and the first lane's value are known.
-    fn leading_lanes(&mut self, comparison: &Comparison) -> Option<usize> {
-        if comparison.op != CmpOp::ULt || !is_consecutive(&comparison.shape) {
+    fn leading_lanes(&mut self, comparison: &LaneComparison) -> Option<usize> {
+        if comparison.op != CmpOp::ULt || !comparison.is_consecutive() {
             return None;
         }
         let first = self.at(comparison.affine, 0, 0);
@@ -84,13 +81,6 @@ impl Emitter<'_, '_> {
             return None;
         };
         usize::try_from(limit.checked_sub(first)?).ok().filter(|_| first >= 0).map(|count| count.min(LANES))
-    }
-
-    /// Whether [`Self::lane_tests`] has an answer.
-    pub(super) fn has_lane_tests(&self, condition: Value) -> bool {
-        self.lane_comparison(condition).is_some_and(|comparison| {
-            !matches!(comparison.op, CmpOp::Eq | CmpOp::Ne) || is_consecutive(&comparison.shape)
-        })
     }
 
     /// Whether the comparison holds in any and in all lanes; where lanes may wrap, a test finds out. "Any"
@@ -127,7 +117,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether no lane's value wraps.
-    fn fits_all(&mut self, comparison: &Comparison) -> Opd {
+    fn fits_all(&mut self, comparison: &LaneComparison) -> Opd {
         let element = scalar_type(self.scalar(comparison.affine));
         let (min, max) = self.least_and_most(comparison);
         let ordered = if comparison.is_signed() { "sle" } else { "ule" };
@@ -135,50 +125,30 @@ impl Emitter<'_, '_> {
     }
 
     /// The comparison of a thread position with a uniform value, if the condition is one.
-    fn lane_comparison(&self, condition: Value) -> Option<Comparison> {
-        let (op, a, b) = comparison(self.plan.facts.function, condition)?;
-        if self.is_pointer(a) || !self.scalar(a).is_int() {
-            return None;
-        }
-        let uniform = |value: Value| self.shape(value, 0).is_uniform();
-        let (affine, other, op) = match (uniform(a), uniform(b)) {
-            (false, true) => (a, b, op),
-            (true, false) => (b, a, op.swapped()),
-            _ => return None,
-        };
+    fn lane_comparison(&self, condition: Value) -> Option<LaneComparison> {
+        let comparison = LaneComparison::of(self.plan.facts, &self.plan.divergence, condition)?;
         // The result of a comparison may come from another region without its operands.
-        if !self.is_here(affine) || !self.is_here(other) {
-            return None;
-        }
-        let shape = self.shape(affine, 0).affine().cloned()?;
-        if shape.segments != 1 || shape.is_assumed() {
-            return None;
-        }
-        let mut comparison = Comparison { op, affine, other, shape, may_wrap: false };
-        let cast = if comparison.is_signed() { CastOp::SExt } else { CastOp::ZExt };
-        let bound = upper_bound(self.plan.facts.function, self.plan.facts.geometry, affine);
-        comparison.may_wrap = may_wrap(cast, self.scalar(affine), &comparison.shape, bound);
-        Some(comparison)
+        comparison.operands().iter().all(|&operand| self.is_here(operand)).then_some(comparison)
     }
 
     /// The smallest and the largest of the lanes' values, unless they wrap.
-    fn least_and_most(&mut self, comparison: &Comparison) -> (Opd, Opd) {
-        assert_eq!(comparison.shape.segments, 1, "only lanes with one base have known extremes");
+    fn least_and_most(&mut self, comparison: &LaneComparison) -> (Opd, Opd) {
+        assert_eq!(comparison.lanes.segments, 1, "only lanes with one base have known extremes");
         let element = scalar_type(self.scalar(comparison.affine));
         let first = self.at(comparison.affine, 0, 0);
-        let (low, high) = comparison.shape.extent();
-        let start = comparison.shape.at(0);
+        let (low, high) = comparison.lanes.extent();
+        let start = comparison.lanes.at(0);
         let min = self.t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
         let max = self.t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
         (min, max)
     }
 
-    fn tests_without_wrap(&mut self, comparison: &Comparison) -> Option<(Opd, Opd)> {
+    fn tests_without_wrap(&mut self, comparison: &LaneComparison) -> Option<(Opd, Opd)> {
         let element = scalar_type(self.scalar(comparison.affine));
         let limit = self.uniform(comparison.other, 0);
-        let (low, high) = comparison.shape.extent();
+        let (low, high) = comparison.lanes.extent();
         let (min, max) = self.least_and_most(comparison);
-        let is_consecutive = is_consecutive(&comparison.shape);
+        let is_consecutive = comparison.is_consecutive();
         let t = &mut self.t;
         let mut test = |name: &str, x: &Opd| t.icmp(name, element, x, &limit);
         Some(match comparison.op {
@@ -203,25 +173,4 @@ impl Emitter<'_, '_> {
             _ => return None,
         })
     }
-}
-
-/// A comparison of affine with uniform values.
-struct Comparison {
-    op: CmpOp,
-    affine: Value,
-    other: Value,
-    shape: Affine,
-    /// It is not known that no lane wraps.
-    may_wrap: bool,
-}
-
-impl Comparison {
-    fn is_signed(&self) -> bool {
-        matches!(self.op, CmpOp::SLt | CmpOp::SLe | CmpOp::SGt | CmpOp::SGe)
-    }
-}
-
-/// Each value from the lowest to the highest occurs.
-fn is_consecutive(shape: &Affine) -> bool {
-    (0..32).all(|lane| shape.at(lane) == shape.at(0) + lane as i64)
 }

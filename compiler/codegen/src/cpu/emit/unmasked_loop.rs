@@ -4,14 +4,12 @@
 //! without masks while a scalar test shows that the last lane stays too; then the masked loop continues.
 //! Both use the same promoted variables, so no state is copied.
 
-use anymetal_analysis::{exit_test, jumps_out};
-use anymetal_ir::{Block, Inst, Label, Op, Value};
-use anymetal_opt::Feature;
+use anymetal_ir::{Block, Inst, Label, Value};
+use anymetal_simd::constructs::LoopForm;
 
 use super::control::Context;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, Bound};
-use crate::limits::cpu::MAX_LOOP_COPY;
 
 impl Emitter<'_, '_> {
     /// Writes the copy, which continues at `masked` with the lanes that are left, or at `exit`; `false` if
@@ -23,37 +21,16 @@ impl Emitter<'_, '_> {
         (masked, exit): (BlockName, BlockName),
     ) -> bool {
         let function = self.plan.facts.function;
-        let construct = self.plan.divergence.construct(inst);
-        let is_on = self.has(Feature::UnmaskedLoop);
-        if !is_on || self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
-            return false;
-        }
-        let Some(test) = exit_test(function, inst) else {
-            // The loop has no test at its top.
+        let LoopForm::Masked { unmasked: Some(test) } = self.plan.constructs.of_loop(inst) else {
             return false;
         };
+        if self.mask != Mask::All {
+            return false;
+        }
         let insts = function.block(body);
         let at = insts.iter().position(|&inst| inst == test.inst).expect("the exit test is in the body");
         let (top, rest) = (&insts[..at], &insts[at + 1..]);
-        // What precedes the test may run twice.
-        let is_repeatable = |inst: &Inst| {
-            let op = &function.inst(*inst).op;
-            matches!(op, Op::Load { .. }) || op.only_computes()
-        };
-        if !top.iter().all(is_repeatable) {
-            return false;
-        }
-        let size = self.size(rest) + self.size(function.block(continuing));
-        if size > MAX_LOOP_COPY
-            || jumps_out(function, rest)
-            || jumps_out(function, function.block(continuing))
-        {
-            return false;
-        }
         let (cond, stays_if) = (test.cond, !test.leaves_when);
-        if !self.has_lane_tests(cond) {
-            return false;
-        }
         let (head, go, left) = (self.t.block(), self.t.block(), self.t.block());
         self.t.loop_header(head, self.loops.polls.of_loop(inst).trips().map(Bound::Trips));
         self.contexts.push(Context::Construct {

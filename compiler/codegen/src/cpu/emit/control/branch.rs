@@ -6,17 +6,16 @@ use super::Context;
 use super::jump::jump_of;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
-use anymetal_analysis::divergence::Affine;
+use anymetal_simd::constructs::BranchForm;
 use anymetal_simd::limits::MAX_COPY;
 
 impl Emitter<'_, '_> {
     pub(super) fn if_else(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
-        let construct = self.plan.divergence.construct(inst);
-        if let Some(known) = self.shape(cond, 0).affine().and_then(Affine::constant) {
-            return self.block(if known & 1 == 1 { then } else { otherwise });
-        }
-        if !construct.diverges {
-            return self.uniform_if(cond, then, otherwise);
+        let form = self.plan.constructs.branch(inst);
+        match form {
+            BranchForm::Constant(known) => return self.block(if known { then } else { otherwise }),
+            BranchForm::Uniform => return self.uniform_if(cond, then, otherwise),
+            BranchForm::Unbranched | BranchForm::Masked => {}
         }
         self.remark_branch(inst, cond, then, otherwise);
         let condition = self.vector(cond, 0);
@@ -25,25 +24,29 @@ impl Emitter<'_, '_> {
         // The same register may be the mask of an `if` around this one, whose tests are others.
         let outer_tests = self.tests_of(&on);
         self.note_tests(cond, &before, &on);
-        self.divergent_if(inst, &condition, &on, then, otherwise);
+        match form {
+            BranchForm::Unbranched => self.unbranched_if(&condition, &on, then, otherwise),
+            _ => self.divergent_if(inst, &condition, &on, then, otherwise),
+        }
         self.set_tests(&on, outer_tests);
+    }
+
+    /// Both arms under their masks.
+    fn unbranched_if(&mut self, condition: &Opd, on: &Opd, then: Block, otherwise: Block) {
+        let before = self.mask.clone();
+        self.mask = Mask::Some(on.clone());
+        self.block(then);
+        if !self.plan.facts.function.block(otherwise).is_empty() {
+            self.mask = Mask::Some(self.without(&before, condition));
+            self.block(otherwise);
+        }
+        self.mask = before;
     }
 
     fn divergent_if(&mut self, inst: Inst, condition: &Opd, on: &Opd, then: Block, otherwise: Block) {
         self.t.expect(on, MASK);
         let before = self.mask.clone();
-        let (yes, no) = (self.is_cheap(then), self.is_cheap(otherwise));
         let escapes = self.plan.regions.escapes(inst);
-        if yes && no && !escapes {
-            self.mask = Mask::Some(on.clone());
-            self.block(then);
-            if !self.plan.facts.function.block(otherwise).is_empty() {
-                self.mask = Mask::Some(self.without(&before, condition));
-                self.block(otherwise);
-            }
-            self.mask = before;
-            return;
-        }
         let first = self.arm(then, Mask::Some(on.clone()), escapes, true);
         let second = match self.plan.facts.function.block(otherwise).is_empty() && !escapes {
             true => before.clone(),

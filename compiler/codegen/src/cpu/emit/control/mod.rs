@@ -6,7 +6,6 @@
 //! all their lanes do.
 
 mod branch;
-mod cost;
 mod jump;
 mod loops;
 mod switch;
