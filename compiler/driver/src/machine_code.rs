@@ -77,6 +77,16 @@ pub(crate) fn lower(
     Ok(cpu::lower(module, kernel, &cpu_options(module, kernel, specialisation)?.0, manager))
 }
 
+/// The plans of the prepared module's kernel, as text.
+pub(crate) fn plans(
+    module: &Module,
+    kernel: &Kernel,
+    specialisation: &Specialisation,
+) -> Result<String, CompileError> {
+    let (options, _) = cpu_options(module, kernel, specialisation)?;
+    cpu::plans(module, &kernel.name, &options).map_err(|error| codegen_error(kernel, &error))
+}
+
 /// LLVM text and the effort that it was generated with.
 pub(crate) struct Generated {
     pub(crate) code: CpuCode,

@@ -122,6 +122,6 @@ pub use op::{
     MathFn, MatrixOp, Op, Pieces, PrefetchHint, Query, SimdOp, SwitchCase, UnOp, Values,
 };
 pub use parse::{ParseError, parse_module};
-pub use print::{print_function, print_module};
+pub use print::{print_annotated, print_function, print_module};
 pub use types::{Scalar, Space, Type};
 pub use verify::{VerifyError, verify, verify_function};

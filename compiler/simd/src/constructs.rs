@@ -124,9 +124,11 @@ fn unmasked_test(
     };
     let continuing = function.block(continuing);
     let has_tests = LaneComparison::of(facts, divergence, test.cond).is_some_and(|comparison| {
-        comparison.has_tests() && comparison.operands().iter().all(|&operand| {
-            regions.is_known_at(function, divergence, operand, test.inst)
-        })
+        comparison.has_tests()
+            && comparison
+                .operands()
+                .iter()
+                .all(|&operand| regions.is_known_at(function, divergence, operand, test.inst))
     });
     let may_copy = top.iter().all(is_repeatable)
         && size(function, rest) + size(function, continuing) <= MAX_LOOP_COPY

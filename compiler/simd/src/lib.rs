@@ -21,3 +21,4 @@ pub mod regions;
 pub mod stencil_rows;
 pub mod storage;
 pub mod target;
+pub mod text;

@@ -78,6 +78,8 @@ enum Stage {
     Reflect,
     /// The intermediate representation after all passes, as the device's code generator takes it
     Ir,
+    /// How 32 lanes run the kernel on this processor, and how they access memory
+    Plan,
     /// LLVM's language, as handed to LLVM
     Llvm,
     /// This processor's assembly
@@ -176,6 +178,9 @@ fn compile_for_nvidia(args: &CompileArgs, sm: u32) -> Result<(), Failure> {
         Some(Stage::Llvm) => (Emit::NvidiaLlvm(sm), ';'),
         Some(Stage::Ptx | Stage::Asm) => (Emit::Ptx(sm), '/'),
         Some(Stage::Ir) => (Emit::NvidiaIr(sm), ';'),
+        Some(Stage::Plan) => {
+            return Err(Failure::Usage("a SIMD plan is of the CPU; leave --device out".to_owned()));
+        }
     };
     texts(args, &library, &kernels, comment, |library, kernel, given| library.emit(kernel, given, emit))
 }
@@ -203,6 +208,7 @@ fn emit(
 ) -> Result<(), Failure> {
     let (emit, comment) = match stage {
         Stage::Llvm => (Emit::Llvm, ';'),
+        Stage::Plan => (Emit::Plan, ';'),
         Stage::Asm => (Emit::Assembly, '#'),
         // The interpreter has no passes of its own.
         Stage::Ir | Stage::Reflect | Stage::Ptx if choice.target == Target::Interpreter => {

@@ -41,10 +41,11 @@ mod threadgroup;
 pub(crate) mod walk;
 
 use std::borrow::Cow;
+use std::iter;
 
-use crate::limits::cpu::MAX_PRIVATE_BYTES;
-use anymetal_analysis::CountedLoops;
-use anymetal_ir::{Function, Inst, Kernel, Module, Op, Space, Type, Value};
+use crate::limits::cpu::{MAX_PRIVATE_BYTES, MAX_VERSIONED_SIZE};
+use anymetal_analysis::{CountedLoops, waits_for_threads};
+use anymetal_ir::{Function, Inst, Kernel, Module, Op, Query, Space, Type, Value};
 use anymetal_opt::{Feature, PassManager, pipeline};
 
 pub use anymetal_simd::target::CpuFeatures;
@@ -61,7 +62,9 @@ use anymetal_simd::facts::Facts;
 use anymetal_simd::group_level::GroupLevel;
 use anymetal_simd::lane_order;
 use anymetal_simd::liveness::Liveness;
+use anymetal_simd::plan::{Plan, PlanOptions};
 use anymetal_simd::storage::Storage;
+use anymetal_simd::text::PlanText;
 use emit::Subroutines;
 use threadgroup::ThreadgroupVariables;
 
@@ -111,6 +114,44 @@ pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 /// specialised.
 pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuCode, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
+    analysed(module, kernel, options, |subroutines, analyses| {
+        emit::generate_module(module, kernel, options, subroutines, analyses)
+    })
+}
+
+/// The plans of a kernel's versions, as text. The module must be as for [`generate`].
+///
+/// # Errors
+/// Those of [`describe`].
+pub fn plans(module: &Module, kernel: &str, options: &CpuOptions) -> Result<String, CodegenError> {
+    let kernel = requested_kernel(module, kernel, options.group_size)?;
+    analysed(module, kernel, options, |_, analyses| {
+        let texts = versions(module, kernel, options).into_iter().map(|geometry| {
+            let plan = Plan::new(analyses.of(geometry).1, plan_options(module, kernel, options));
+            PlanText { plan: &plan, features: &options.features }.to_string()
+        });
+        Ok(texts.collect::<Vec<_>>().join("\n"))
+    })
+}
+
+/// What the plans of a kernel's versions depend on.
+fn plan_options<'a>(module: &Module, kernel: &'a Kernel, options: &'a CpuOptions) -> PlanOptions<'a> {
+    PlanOptions {
+        kernel,
+        features: &options.features,
+        passes: &options.passes,
+        independent_simdgroups: waits_for_threads(module, kernel.function),
+    }
+}
+
+/// Runs the target's passes and the analyses that do not depend on threadgroups, and calls `then` with those
+/// of the functions that the kernel calls, and of its own.
+fn analysed<T>(
+    module: &Module,
+    kernel: &Kernel,
+    options: &CpuOptions,
+    then: impl FnOnce(&Subroutines<'_>, &Analyses<'_>) -> Result<T, CodegenError>,
+) -> Result<T, CodegenError> {
     let manager = &mut PassManager::new(&options.passes);
     let Lowered { general, whole } = lower(module, kernel, options, manager);
     debug_assert_eq!(general.params.len(), kernel.args.len(), "a kernel's parameters are its arguments");
@@ -129,17 +170,38 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let mut analysed = |function| Analysed::new(function, with_variables(function), kernel);
     let general = analysed(&general)?;
     let whole = whole.as_ref().map(analysed).transpose()?;
-    let analysed = [Some(&general), whole.as_ref()];
-    let callers: Vec<Facts<'_>> =
-        analysed.into_iter().flatten().map(|caller| caller.facts(Geometry::Any)).collect();
+    let analyses = Analyses { general, whole };
+    let callers: Vec<Facts<'_>> = analyses.all().map(|caller| caller.facts(Geometry::Any)).collect();
     let mut subroutines = Subroutines::new(&called, kernel, &options.features, &callers)?;
-    for caller in analysed.into_iter().flatten() {
+    for caller in analyses.all() {
         subroutines.note_calls(&caller.function, &|pointer| caller.storage.pointer(pointer));
     }
-    emit::generate_module(module, kernel, options, &subroutines, |geometry| match (&whole, geometry.size()) {
-        (Some(whole), Some(_)) => (1, whole.facts(geometry)),
-        _ => (0, general.facts(geometry)),
-    })
+    then(&subroutines, &analyses)
+}
+
+/// The versions worth having: one for whole threadgroups of the promised size, one for the rest.
+fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geometry> {
+    let function = module.function(kernel.function);
+    let positions = function.insts.iter().any(|inst| {
+        matches!(inst.op, Op::Query(Query::ThreadPositionInGrid(_) | Query::ThreadPositionInThreadgroup(_)))
+    });
+    let is_large = function.insts.len() > MAX_VERSIONED_SIZE;
+    match options.group_size {
+        _ if (is_large || options.baseline) && !options.whole_threadgroups_only => {
+            vec![if positions { Geometry::Any } else { Geometry::Line }]
+        }
+        Some(size) => {
+            let whole = whole_geometry(function, size, options);
+            if options.whole_threadgroups_only {
+                return vec![whole];
+            }
+            let rest =
+                if size[1] == 1 && size[2] == 1 || !positions { Geometry::Line } else { Geometry::Any };
+            vec![whole, rest]
+        }
+        None if positions => vec![Geometry::Line, Geometry::Any],
+        None => vec![Geometry::Line],
+    }
 }
 
 /// The lane order of whole threadgroups.
@@ -167,6 +229,28 @@ struct Analysed<'a> {
     liveness: Liveness,
     group_level: GroupLevel,
     bundles: Bundles,
+}
+
+/// The analyses of a kernel's functions.
+struct Analyses<'a> {
+    /// For threadgroups of any size and those cut off at the grid's edge.
+    general: Analysed<'a>,
+    /// For whole threadgroups, where that makes a difference.
+    whole: Option<Analysed<'a>>,
+}
+
+impl<'a> Analyses<'a> {
+    fn all(&self) -> impl Iterator<Item = &Analysed<'a>> {
+        iter::once(&self.general).chain(&self.whole)
+    }
+
+    /// The number of the function that serves a geometry, and its analyses.
+    fn of(&self, geometry: Geometry) -> (u32, Facts<'_>) {
+        match (&self.whole, geometry.size()) {
+            (Some(whole), Some(_)) => (1, whole.facts(geometry)),
+            _ => (0, self.general.facts(geometry)),
+        }
+    }
 }
 
 /// Calls take pointers to arrays of this function's that are addressed in no other way, and any to memory

@@ -33,6 +33,8 @@ pub enum Emit {
     /// The IR after all passes, the CPU's included, as its code generator takes it. With a threadgroup size,
     /// the version for whole threadgroups follows after a line of comment.
     Ir,
+    /// The CPU's SIMD plan of each version: how 32 lanes run the kernel, and how they access memory.
+    Plan,
     /// The code generator's LLVM text.
     Llvm,
     /// The processor's assembly.
@@ -138,6 +140,7 @@ impl Library {
         big_stack::run("printing", || match emit {
             Emit::FrontEndIr | Emit::PreparedIr => Ok(print_module(module)),
             Emit::Ir => print_lowered(module.clone(), kernel, specialisation),
+            Emit::Plan => machine_code::plans(module, kernel_of(module, kernel)?, specialisation),
             Emit::Llvm => Ok(generate(true)?.code.llvm_ir),
             Emit::Assembly => {
                 let llvm = Compiler::llvm()?;

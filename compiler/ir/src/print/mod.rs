@@ -42,7 +42,7 @@ pub fn print_module(module: &Module) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        print_into(&mut out, function, n);
+        print_into(&mut out, function, n, &|_| String::new());
     }
     declaration::kernels(&mut out, module).expect("writing to a string does not fail");
     out
@@ -50,8 +50,13 @@ pub fn print_module(module: &Module) -> String {
 
 /// One function's text form, as function `f0`.
 pub fn print_function(function: &Function) -> String {
+    print_annotated(function, &|_| String::new())
+}
+
+/// One function's text form with a comment after each instruction that has a note.
+pub fn print_annotated(function: &Function, note: &dyn Fn(Inst) -> String) -> String {
     let mut out = String::new();
-    print_into(&mut out, function, 0);
+    print_into(&mut out, function, 0, note);
     out
 }
 
@@ -67,10 +72,12 @@ impl fmt::Display for Function {
     }
 }
 
-fn print_into(out: &mut String, function: &Function, number: usize) {
+fn print_into(out: &mut String, function: &Function, number: usize, note: &dyn Fn(Inst) -> String) {
     declaration::function_header(out, function, number).expect("writing to a string does not fail");
     let seen = vec![false; function.blocks.len()];
-    FunctionPrinter { out, function, indent: 1, seen }.body().expect("writing to a string does not fail");
+    FunctionPrinter { out, function, note, indent: 1, seen }
+        .body()
+        .expect("writing to a string does not fail");
     out.push_str("}\n");
 }
 
@@ -87,6 +94,8 @@ enum Step {
 struct FunctionPrinter<'a> {
     out: &'a mut String,
     function: &'a Function,
+    /// The comment on an instruction; empty: none.
+    note: &'a dyn Fn(Inst) -> String,
     indent: usize,
     /// Blocks printed so far: a broken module in which a block holds itself still prints.
     seen: Vec<bool>,
@@ -115,6 +124,13 @@ impl FunctionPrinter<'_> {
         writeln!(self.out, "{:1$}{line}", "", self.indent * 2)
     }
 
+    fn annotated(&self, line: String, inst: Inst) -> String {
+        match (self.note)(inst) {
+            note if note.is_empty() => line,
+            note => format!("{line:<48} ; {note}"),
+        }
+    }
+
     /// Prints up to the first construct, whose regions and the rest of this block become steps.
     fn instructions(&mut self, block: Block, from: usize, steps: &mut Vec<Step>) -> fmt::Result {
         let known = self.function.blocks.get(block.index());
@@ -130,7 +146,7 @@ impl FunctionPrinter<'_> {
             }
             let mut line = String::new();
             instruction::instruction(&mut line, self.function, inst)?;
-            self.line(&line)?;
+            self.line(&self.annotated(line, inst))?;
         }
         // The body's own end is the function's closing brace.
         self.indent -= 1;
@@ -179,6 +195,9 @@ impl FunctionPrinter<'_> {
                 regions.push((format!("{results}scope {label}{loc} {{"), *body));
             }
             _ => return false,
+        }
+        if let Some((line, _)) = regions.first_mut() {
+            *line = self.annotated(std::mem::take(line), inst);
         }
         steps.push(rest);
         steps.push(Step::Close(close));

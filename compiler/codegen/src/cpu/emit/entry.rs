@@ -8,7 +8,7 @@ use std::rc::Rc;
 use anymetal_abi::FAULT_SYMBOL;
 use anymetal_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
 use anymetal_analysis::{StoreSummaries, function_loads_pointers, waiting_loops, waits_for_threads};
-use anymetal_ir::{Kernel, Module, Op, Query};
+use anymetal_ir::{Kernel, Module};
 use anymetal_opt::Feature;
 
 use super::allocation::{ZEROS, ZEROS_BYTES};
@@ -23,11 +23,9 @@ use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::threadgroup::ThreadgroupVariables;
-use crate::cpu::whole_geometry;
-use crate::limits::cpu::MAX_VERSIONED_SIZE;
+use crate::cpu::{Analyses, plan_options, versions};
 use anymetal_analysis::polls::Work;
-use anymetal_simd::facts::Facts;
-use anymetal_simd::plan::{Plan, PlanOptions};
+use anymetal_simd::plan::Plan;
 
 use crate::polls;
 use anymetal_analysis::divergence::Geometry;
@@ -48,13 +46,13 @@ const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
 !14 = !{i32 1}
 ";
 
-/// Writes the module. `facts` gives those for a geometry, and the number of the function they are of.
-pub(in crate::cpu) fn generate_module<'a>(
+/// Writes the module.
+pub(in crate::cpu) fn generate_module(
     module: &Module,
     kernel: &Kernel,
     options: &CpuOptions,
     subroutines: &Subroutines<'_>,
-    facts: impl Fn(Geometry) -> (u32, Facts<'a>),
+    analyses: &Analyses<'_>,
 ) -> Result<CpuCode, CodegenError> {
     let mut shared = Shared {
         passings: subroutines.passings(),
@@ -66,17 +64,9 @@ pub(in crate::cpu) fn generate_module<'a>(
     let mut functions = String::new();
     let mut outcomes = Vec::new();
     for (index, &geometry) in versions.iter().enumerate() {
-        let (number, facts) = facts(geometry);
+        let (number, facts) = analyses.of(geometry);
         shared.function_number = number;
-        let plan = Plan::new(
-            facts,
-            PlanOptions {
-                kernel,
-                features: &options.features,
-                passes: &options.passes,
-                independent_simdgroups: shared.independent_simdgroups,
-            },
-        );
+        let plan = Plan::new(facts, plan_options(module, kernel, options));
         shared.scratch_bytes = super::private::scratch_places(&facts.storage.arrays).1;
         functions.push_str(&version(&mut shared, &plan, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
@@ -104,31 +94,6 @@ pub(in crate::cpu) fn generate_module<'a>(
         fault_sites: shared.sites,
         remarks: shared.remarks.map(Remarks::finish).unwrap_or_default(),
     })
-}
-
-/// The versions worth having: one for whole threadgroups of the promised size, one for the rest.
-fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geometry> {
-    let function = module.function(kernel.function);
-    let positions = function.insts.iter().any(|inst| {
-        matches!(inst.op, Op::Query(Query::ThreadPositionInGrid(_) | Query::ThreadPositionInThreadgroup(_)))
-    });
-    let is_large = function.insts.len() > MAX_VERSIONED_SIZE;
-    match options.group_size {
-        _ if (is_large || options.baseline) && !options.whole_threadgroups_only => {
-            vec![if positions { Geometry::Any } else { Geometry::Line }]
-        }
-        Some(size) => {
-            let whole = whole_geometry(function, size, options);
-            if options.whole_threadgroups_only {
-                return vec![whole];
-            }
-            let rest =
-                if size[1] == 1 && size[2] == 1 || !positions { Geometry::Line } else { Geometry::Any };
-            vec![whole, rest]
-        }
-        None if positions => vec![Geometry::Line, Geometry::Any],
-        None => vec![Geometry::Line],
-    }
 }
 
 impl<'a> Shared<'a> {
