@@ -4,7 +4,7 @@
 //! cheapest. Costs are numbers of machine instructions for the 32 lanes, counted for each register of the
 //! processor. Invariant: a strategy other than [`Strategy::Varying`] names each lane's place.
 
-use anymetal_analysis::divergence::{Affine, LANES};
+use anymetal_analysis::divergence::{Affine, Assumption, LANES};
 use anymetal_analysis::limits::MAX_SEGMENTS;
 use anymetal_ir::{Scalar, Type};
 
@@ -87,7 +87,7 @@ pub fn of_load(lanes: Option<&Affine>, item: Item, features: &CpuFeatures) -> St
         // Where an assumption does not hold, a uniform form says nothing of other lanes.
         return if lanes.is_assumed() { Strategy::Varying } else { Strategy::Uniform };
     }
-    let by_lanes = (item.count == 1 && !lanes.is_assumed()).then_some(Strategy::Lanes);
+    let by_lanes = (item.count == 1 && is_certain_enough(lanes)).then_some(Strategy::Lanes);
     let mut candidates: Vec<Strategy> = few_runs(lanes, item)
         .map(Strategy::Runs)
         .into_iter()
@@ -108,11 +108,19 @@ pub fn of_store(lanes: Option<&Affine>, item: Item, features: &CpuFeatures, may_
     if let Some(runs) = few_runs(lanes, item).filter(|runs| runs.iter().all(|run| !run.same)) {
         return Strategy::Runs(runs);
     }
-    let may_split = may_split && !lanes.is_assumed() && item.count <= MAX_SCATTER_COMPONENTS;
+    let may_split = may_split && is_certain_enough(lanes) && item.count <= MAX_SCATTER_COMPONENTS;
     let found = if may_split { pieces(lanes, item.bytes()) } else { None };
     match found.map(Strategy::Pieces) {
         Some(pieces) if store_cost(&pieces, item, features) <= scatter_cost(item, features) => pieces,
         _ => Strategy::Varying,
+    }
+}
+
+/// Whether lanes hardly ever are elsewhere than their form says: what is done otherwise may be slow.
+fn is_certain_enough(lanes: &Affine) -> bool {
+    match lanes.assumption {
+        None | Some(Assumption::NoWrap) => true,
+        Some(Assumption::Unclamped | Assumption::UnitFactor) => false,
     }
 }
 
