@@ -2,11 +2,13 @@
 //!
 //! Owns [`Plan`]. Invariant: [`Plan::verify`] holds, and code generators choose nothing that a plan says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anymetal_analysis::divergence::{Affine, Divergence};
-use anymetal_analysis::walk_insts;
-use anymetal_ir::{Inst, Kernel, Op, Space, Value};
+use anymetal_analysis::divergence::{Affine, Divergence, Geometry, LANES};
+use anymetal_analysis::polls::{PollPlan, PollTarget};
+use anymetal_analysis::ranges::upper_bound;
+use anymetal_analysis::{CountedLoops, TripCounts, waiting_loops, walk_insts};
+use anymetal_ir::{Inst, Kernel, Module, Op, Space, Value};
 use anymetal_opt::{Feature, PassOptions};
 
 use crate::access::{Item, Strategy, of_load, of_store};
@@ -22,14 +24,19 @@ use crate::storage::Root;
 use crate::target::CpuFeatures;
 
 /// What plans depend on besides the kernel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "the work of calls is known by a trait object")]
 pub struct PlanOptions<'a> {
+    /// What the kernel's function is in.
+    pub module: &'a Module,
     /// The kernel, for its arguments.
     pub kernel: &'a Kernel,
     /// The processor.
     pub features: &'a CpuFeatures,
     /// The strategies that are switched on.
     pub passes: &'a PassOptions,
+    /// The work of calls.
+    pub calls: &'a dyn PollTarget,
     /// Each SIMD-group runs by itself, because one may wait for another.
     pub independent_simdgroups: bool,
 }
@@ -60,6 +67,10 @@ pub struct Plan<'a> {
     pub regions: Regions,
     /// How branches and loops run.
     pub constructs: Constructs,
+    /// Where the stop flag is polled.
+    pub polls: PollPlan,
+    /// Loops that may wait for another thread; none if no SIMD-group runs by itself.
+    pub waiting: BTreeSet<Inst>,
     /// Parts of matrices.
     pub fragments: Fragments,
     /// Loads at constant distances that are done together, by the first.
@@ -81,6 +92,12 @@ impl<'a> Plan<'a> {
         let divergence = facts.divergence();
         let regions = Regions::new(facts, &divergence, options.independent_simdgroups);
         let fragments = Fragments::new(facts, &divergence, &regions);
+        let polls = PollPlan::of_kernel(function, &max_trips(facts.loops, facts.geometry), options.calls);
+        // Functions that are called have no atomic operations, so none of their loops waits.
+        let waiting = match options.independent_simdgroups {
+            true => waiting_loops(options.module, function),
+            false => BTreeSet::new(),
+        };
         let constructs = Constructs::new(facts, &divergence, &regions, has(Feature::UnmaskedLoop));
         let is_apart = |first: Inst, part: &Part| {
             !regions.is_same_region(first, part.inst) || fragments.parts.contains(&part.result)
@@ -109,6 +126,8 @@ impl<'a> Plan<'a> {
             divergence,
             regions,
             constructs,
+            polls,
+            waiting,
             fragments,
             bundles,
             stencil_rows,
@@ -117,7 +136,7 @@ impl<'a> Plan<'a> {
             accesses,
         };
         plan.plan_accesses(options);
-        debug_assert_eq!(plan.verify(), Ok(()));
+        assert_eq!(plan.verify(), Ok(()), "a plan is sound");
         plan
     }
 
@@ -145,16 +164,15 @@ impl<'a> Plan<'a> {
         let mut accesses = BTreeMap::new();
         walk_insts(function, function.body, &mut |inst| {
             let data = function.inst(inst);
-            let (pointer, ty) = match data.op {
-                Op::Load { ptr, .. } => {
-                    (ptr, function.ty(data.result.unwrap_or_else(|| unreachable!("{inst} has a result"))))
-                }
-                Op::Store { ptr, value, .. } => (ptr, function.ty(value)),
+            let stores = match data.op {
+                Op::Load { .. } => false,
+                Op::Store { .. } => true,
                 _ => return,
             };
+            let (pointer, item) = self.accessed(inst);
             let access = match with.get(&inst) {
                 Some(&first) if first != inst => Access::With(first),
-                _ => self.plan_access(matches!(data.op, Op::Store { .. }), pointer, Item::of(ty), options),
+                _ => self.plan_access(stores, pointer, item, options),
             };
             accesses.insert(inst, access);
         });
@@ -178,6 +196,17 @@ impl<'a> Plan<'a> {
         match function.pointer_space(pointer) == Space::Thread {
             true => Access::Private(strategy),
             false => Access::Shared(strategy),
+        }
+    }
+
+    /// The pointer of a load or store, and what each lane accesses.
+    pub fn accessed(&self, inst: Inst) -> (Value, Item) {
+        let function = self.facts.function;
+        let data = function.inst(inst);
+        match (&data.op, data.result) {
+            (&Op::Load { ptr, .. }, Some(result)) => (ptr, Item::of(function.ty(result))),
+            (&Op::Store { ptr, value, .. }, _) => (ptr, Item::of(function.ty(value))),
+            (op, _) => unreachable!("{op:?} is no load or store"),
         }
     }
 
@@ -214,15 +243,54 @@ impl<'a> Plan<'a> {
                 Access::With(first) if done.get(&inst) != Some(first) => {
                     return Err(format!("{inst} is done with {first}, which does not load it"));
                 }
-                Access::Shared(Strategy::Runs(runs)) | Access::Private(Strategy::Runs(runs)) => {
-                    let lanes: usize = runs.iter().map(|run| run.lanes).sum();
-                    if lanes != anymetal_analysis::divergence::LANES {
-                        return Err(format!("the runs of {inst} have {lanes} lanes"));
+                Access::Shared(strategy) | Access::Private(strategy) => {
+                    let (pointer, item) = self.accessed(inst);
+                    if !covers(strategy, self.divergence.shape(pointer).affine(), item) {
+                        return Err(format!("{inst} accesses other places than its lanes: {strategy:?}"));
                     }
                 }
-                _ => {}
+                Access::With(_) | Access::Promoted(_) | Access::Waterfall => {}
             }
         }
         Ok(())
+    }
+}
+
+/// The maximum trip counts of loops.
+pub fn max_trips(loops: &CountedLoops<'_>, geometry: Geometry) -> BTreeMap<Inst, u64> {
+    let bound = |value| upper_bound(loops.function(), geometry, value);
+    TripCounts::new(loops, &bound).all_max_trips()
+}
+
+/// Whether a strategy accesses each lane's place and, where it stores, each once.
+fn covers(strategy: &Strategy, lanes: Option<&Affine>, item: Item) -> bool {
+    let Some(lanes) = lanes else { return *strategy == Strategy::Varying };
+    let from = |first: usize, lane: usize| lanes.at(lane).wrapping_sub(lanes.at(first));
+    match strategy {
+        Strategy::Uniform => lanes.is_uniform() && !lanes.is_assumed(),
+        Strategy::Runs(runs) => {
+            let mut next = 0;
+            runs.iter().all(|run| {
+                let is_next = run.lane == std::mem::replace(&mut next, run.lane + run.lanes);
+                let step = if run.same { 0 } else { item.bytes() };
+                let is_run = |lane: usize| from(run.lane, run.lane + lane) == step * lane as i64;
+                is_next && (0..run.lanes).all(is_run) && run.segment == run.lane / lanes.segment_len()
+            }) && next == LANES
+        }
+        Strategy::Span { low, picks, elements } => (0..LANES).all(|lane| {
+            lanes.segments == 1
+                && lanes.at(lane) == low + picks[lane] as i64 * item.size()
+                && picks[lane] + item.count <= *elements
+        }),
+        Strategy::Pieces(pieces) => {
+            let all: BTreeSet<usize> = pieces.iter().flat_map(|piece| piece.lanes.iter().copied()).collect();
+            let count: usize = pieces.iter().map(|piece| piece.lanes.len()).sum();
+            let is_piece = |lanes_of: &[usize]| {
+                (0..lanes_of.len()).all(|n| from(lanes_of[0], lanes_of[n]) == item.bytes() * n as i64)
+            };
+            count == LANES && all.len() == LANES && pieces.iter().all(|piece| is_piece(&piece.lanes))
+        }
+        Strategy::Lanes => item.count == 1,
+        Strategy::Varying => true,
     }
 }

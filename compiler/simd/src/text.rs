@@ -3,9 +3,10 @@
 use std::fmt;
 
 use anymetal_analysis::divergence::{Affine, Assumption, Geometry, Shape};
+use anymetal_analysis::polls::LoopPolls;
 use anymetal_ir::{Inst, Op, print_annotated};
 
-use crate::access::{Item, Strategy, load_cost, store_cost};
+use crate::access::{Strategy, load_cost, store_cost};
 use crate::constructs::{BranchForm, LoopForm};
 use crate::plan::{Access, Plan};
 use crate::regions::Fetch;
@@ -81,6 +82,16 @@ impl PlanText<'_> {
             Op::Load { .. } | Op::Store { .. } => notes.push(self.access(inst)),
             _ => {}
         }
+        if matches!(data.op, Op::Loop { .. }) {
+            notes.push(match plan.polls.of_loop(inst) {
+                LoopPolls::Never { trips } => format!("at most {trips} iterations without a poll"),
+                LoopPolls::Every { iterations: 1 } => "polls in each iteration".to_owned(),
+                LoopPolls::Every { iterations } => format!("polls every {iterations} iterations"),
+            });
+        }
+        if plan.polls.is_before(inst) {
+            notes.push("after a poll".to_owned());
+        }
         if let Some(result) = data.result {
             let shapes: Vec<String> = plan.divergence.values[result.index()].iter().map(shape).collect();
             match shapes.as_slice() {
@@ -93,12 +104,8 @@ impl PlanText<'_> {
 
     fn access(&self, inst: Inst) -> String {
         let (plan, function) = (self.plan, self.plan.facts.function);
-        let data = function.inst(inst);
-        let (stores, ty) = match data.op {
-            Op::Store { value, .. } => (true, function.ty(value)),
-            _ => (false, function.ty(data.result.unwrap_or_else(|| unreachable!("{inst} is a load")))),
-        };
-        let item = Item::of(ty);
+        let stores = matches!(function.inst(inst).op, Op::Store { .. });
+        let (_, item) = plan.accessed(inst);
         let strategy = |strategy: &Strategy| {
             let cost = match stores {
                 true => store_cost(strategy, item, self.features),

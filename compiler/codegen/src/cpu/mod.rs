@@ -56,6 +56,7 @@ use crate::llvm_text;
 use crate::requested_kernel::requested_kernel;
 
 use anymetal_analysis::divergence::Geometry;
+use anymetal_analysis::polls::PollTarget;
 use anymetal_analysis::roots::Root;
 use anymetal_simd::bundles::Bundles;
 use anymetal_simd::facts::Facts;
@@ -65,7 +66,7 @@ use anymetal_simd::liveness::Liveness;
 use anymetal_simd::plan::{Plan, PlanOptions};
 use anymetal_simd::storage::Storage;
 use anymetal_simd::text::PlanText;
-use emit::Subroutines;
+use emit::{SubroutinePolls, Subroutines};
 use threadgroup::ThreadgroupVariables;
 
 /// A kernel's function as the code generator takes it: after the target's passes.
@@ -125,9 +126,11 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 /// Those of [`describe`].
 pub fn plans(module: &Module, kernel: &str, options: &CpuOptions) -> Result<String, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
-    analysed(module, kernel, options, |_, analyses| {
+    analysed(module, kernel, options, |subroutines, analyses| {
+        let polls = SubroutinePolls::of(module, subroutines, &options.features);
         let texts = versions(module, kernel, options).into_iter().map(|geometry| {
-            let plan = Plan::new(analyses.of(geometry).1, plan_options(module, kernel, options));
+            let plan =
+                Plan::new(analyses.of(geometry).1, plan_options(module, kernel, options, &polls.calls()));
             PlanText { plan: &plan, features: &options.features }.to_string()
         });
         Ok(texts.collect::<Vec<_>>().join("\n"))
@@ -135,9 +138,16 @@ pub fn plans(module: &Module, kernel: &str, options: &CpuOptions) -> Result<Stri
 }
 
 /// What the plans of a kernel's versions depend on.
-fn plan_options<'a>(module: &Module, kernel: &'a Kernel, options: &'a CpuOptions) -> PlanOptions<'a> {
+fn plan_options<'a>(
+    module: &'a Module,
+    kernel: &'a Kernel,
+    options: &'a CpuOptions,
+    calls: &'a dyn PollTarget,
+) -> PlanOptions<'a> {
     PlanOptions {
+        module,
         kernel,
+        calls,
         features: &options.features,
         passes: &options.passes,
         independent_simdgroups: waits_for_threads(module, kernel.function),

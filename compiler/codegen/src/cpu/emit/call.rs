@@ -97,7 +97,7 @@ impl Emitter<'_, '_> {
 
     /// Polls where the callee may have come back because it did.
     fn poll_after_call(&mut self, inst: Inst) {
-        if self.loops.polls.is_after_call(inst) {
+        if self.plan.polls.is_after_call(inst) {
             self.poll();
         }
     }

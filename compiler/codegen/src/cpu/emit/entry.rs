@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::rc::Rc;
 
 use anymetal_abi::FAULT_SYMBOL;
 use anymetal_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
-use anymetal_analysis::{StoreSummaries, function_loads_pointers, waiting_loops, waits_for_threads};
+use anymetal_analysis::{StoreSummaries, function_loads_pointers, waits_for_threads};
 use anymetal_ir::{Kernel, Module};
 use anymetal_opt::Feature;
 
@@ -15,7 +14,7 @@ use super::allocation::{ZEROS, ZEROS_BYTES};
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::Matrices;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
-use super::polls::SubroutineLoops;
+use super::polls::SubroutinePolls;
 use super::remarks::Remarks;
 use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
 use crate::cpu::inline_budget::limit_inlining;
@@ -56,7 +55,7 @@ pub(in crate::cpu) fn generate_module(
 ) -> Result<CpuCode, CodegenError> {
     let mut shared = Shared {
         passings: subroutines.passings(),
-        loops: SubroutineLoops::of(module, subroutines, &options.features),
+        polls: SubroutinePolls::of(module, subroutines, &options.features),
         independent_simdgroups: waits_for_threads(module, kernel.function),
         ..Shared::new(module, kernel, options)?
     };
@@ -66,7 +65,7 @@ pub(in crate::cpu) fn generate_module(
     for (index, &geometry) in versions.iter().enumerate() {
         let (number, facts) = analyses.of(geometry);
         shared.function_number = number;
-        let plan = Plan::new(facts, plan_options(module, kernel, options));
+        let plan = Plan::new(facts, plan_options(module, kernel, options, &shared.polls.calls()));
         shared.scratch_bytes = super::private::scratch_places(&facts.storage.arrays).1;
         functions.push_str(&version(&mut shared, &plan, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
@@ -109,7 +108,7 @@ impl<'a> Shared<'a> {
             function_number: 0,
             helpers: BTreeSet::new(),
             passings: BTreeMap::new(),
-            loops: SubroutineLoops::default(),
+            polls: SubroutinePolls::default(),
             stores: StoreSummaries::default(),
             products: BTreeMap::new(),
             panels: Vec::new(),
@@ -212,11 +211,6 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
     };
     let facts = &plan.facts;
     let function = facts.function;
-    let waiting = match shared.independent_simdgroups {
-        true => waiting_loops(shared.module, function),
-        false => BTreeSet::new(),
-    };
-    let loops = Rc::new(shared.loops.of_kernel(function, (facts.loops, facts.geometry), waiting));
     let copies_left = u32::from(shared.options.passes.has(Feature::AllActiveCopies));
     let mut emitter = Emitter {
         plan,
@@ -252,7 +246,6 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
         contexts: Vec::new(),
         exit: groups.exit,
         copies_left,
-        loops,
         group_work: Work::default(),
         layout: super::context_save::Layout::default(),
         stop: None,

@@ -74,7 +74,6 @@ mod unit_rows;
 mod unmasked_loop;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use anymetal_abi::{AccessKind, YieldReason};
 use anymetal_analysis::StoreSummaries;
@@ -87,6 +86,7 @@ use anymetal_analysis::polls::Work;
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
 use mask::Mask;
+pub(super) use polls::SubroutinePolls;
 pub(super) use subroutine::Subroutines;
 
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
@@ -111,8 +111,8 @@ pub(super) struct Shared<'a> {
     helpers: BTreeSet<out_of_line::Helper>,
     /// How arguments of the functions that are called are passed.
     passings: subroutine::Passings,
-    /// Their loops.
-    loops: polls::SubroutineLoops,
+    /// Where they poll.
+    polls: polls::SubroutinePolls,
     /// What they store to.
     stores: StoreSummaries,
     /// Functions that multiply matrices, by name.
@@ -186,7 +186,6 @@ pub(super) struct Emitter<'a, 'm> {
     exit: u32,
     /// How many more all-lanes-on copies of code may be nested.
     copies_left: u32,
-    loops: Rc<polls::FunctionLoops>,
     /// Work since the last poll, at group level.
     group_work: Work,
     layout: context_save::Layout,
@@ -382,7 +381,7 @@ impl Emitter<'_, '_> {
         if self.is_put_off(inst) {
             return;
         }
-        if self.loops.polls.is_before(inst) {
+        if self.plan.polls.is_before(inst) {
             self.poll();
         }
         self.flush_matrices(inst);

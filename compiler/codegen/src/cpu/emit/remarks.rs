@@ -236,7 +236,7 @@ impl Emitter<'_, '_> {
                 None => remark,
             };
             let remark = if is_masked { remark.with("unmasked_copy", yes_or_no(has_copy)) } else { remark };
-            match this.loops.polls.of_loop(inst).trips() {
+            match this.plan.polls.of_loop(inst).trips() {
                 Some(trips) => remark.with("polls", "never").with("max_trips", trips as i64),
                 None => remark.with("polls", "each iteration"),
             }

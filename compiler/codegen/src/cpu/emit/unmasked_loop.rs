@@ -32,7 +32,7 @@ impl Emitter<'_, '_> {
         let (top, rest) = (&insts[..at], &insts[at + 1..]);
         let (cond, stays_if) = (test.cond, !test.leaves_when);
         let (head, go, left) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.loop_header(head, self.loops.polls.of_loop(inst).trips().map(Bound::Trips));
+        self.t.loop_header(head, self.plan.polls.of_loop(inst).trips().map(Bound::Trips));
         self.contexts.push(Context::Construct {
             inst,
             label,

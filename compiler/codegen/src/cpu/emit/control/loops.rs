@@ -35,7 +35,7 @@ impl Emitter<'_, '_> {
         };
         let has_copy = self.loop_while_all_stay(inst, (label, body, continuing), (head, exit));
         self.remark_loop(inst, (label, body), has_copy);
-        self.t.loop_header(head, self.loops.polls.of_loop(inst).trips().map(Bound::Trips));
+        self.t.loop_header(head, self.plan.polls.of_loop(inst).trips().map(Bound::Trips));
         if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
             self.mask = Mask::Some(self.t.load(MASK, lanes, 4));
             self.t.store(MASK, &none, waiting, 4);

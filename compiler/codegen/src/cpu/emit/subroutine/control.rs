@@ -316,7 +316,7 @@ impl Emitter<'_, '_> {
     fn direct_loop(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
         let before = self.mask.clone();
         let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.loop_header(head, self.loops.polls.of_loop(inst).trips().map(Bound::Trips));
+        self.t.loop_header(head, self.polls.of_loop(inst).trips().map(Bound::Trips));
         self.constructs.push(Construct {
             label,
             is_direct: true,
@@ -345,7 +345,7 @@ impl Emitter<'_, '_> {
         let (on, exit_slot) = (self.new_mask(&mask), self.new_mask(&none));
         let continue_slot = self.new_mask(&none);
         let (head, run, exit) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.loop_header(head, self.loops.polls.of_loop(inst).trips().map(Bound::Trips));
+        self.t.loop_header(head, self.polls.of_loop(inst).trips().map(Bound::Trips));
         let lanes = self.kept_mask(&on);
         let ty = self.mask_type();
         self.t.store(&ty, &none, &continue_slot, 4);
@@ -382,7 +382,7 @@ impl Emitter<'_, '_> {
 
     /// Polls before the next iteration, where the loop does.
     fn end_iteration(&mut self, inst: Inst) {
-        if self.loops.polls.of_loop(inst).trips().is_none() {
+        if self.polls.of_loop(inst).trips().is_none() {
             self.poll();
         }
     }

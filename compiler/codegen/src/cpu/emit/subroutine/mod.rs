@@ -30,11 +30,11 @@ use std::rc::Rc;
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Local, Op, Scalar, Type, Value};
 
-use super::polls::FunctionLoops;
 use super::{Shared, zero_of};
 use crate::cpu::llvm_text::{BlockName, LANES, Opd, Text, scalar_type};
 use crate::cpu::options::FaultSite;
 use crate::elementwise::Width;
+use anymetal_analysis::polls::PollPlan;
 use anymetal_analysis::roots::Root;
 use anymetal_simd::storage::PASSED_UNIT;
 use anymetal_simd::target::CpuFeatures;
@@ -90,7 +90,7 @@ struct Emitter<'a, 'm> {
     /// Where lanes that are off wait, innermost last.
     arms: Vec<BlockName>,
     exit: BlockName,
-    loops: Rc<FunctionLoops>,
+    polls: Rc<PollPlan>,
 }
 
 /// Writes all subroutines.
@@ -139,7 +139,7 @@ fn batches(shared: &Shared<'_>, sub: &Subroutine<'_>) -> String {
     assert_eq!(sub.passing().len(), sub.function.params.len(), "every parameter has a passing convention");
     let (number, batches) = (sub.id.0, LANES / lanes);
     // Where the flag is set the other batches are left out.
-    let after = match shared.loops.of_function(sub.id).polls.has_polls() {
+    let after = match shared.polls.of_function(sub.id).has_polls() {
         true => {
             "  %flag = load volatile i32, ptr %stop, align 4 ; poll
   %goes.on = icmp eq i32 %flag, 0
@@ -212,7 +212,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     header.push_str(") noinline #0");
     let entry_mask = t.entry_value(format_args!("bitcast i{lanes} {bits} to <{lanes} x i1>"));
     let (begin, exit) = (t.block(), t.block());
-    let loops = Rc::clone(shared.loops.of_function(sub.id));
+    let polls = Rc::clone(shared.polls.of_function(sub.id));
     let mut emitter = Emitter {
         sub,
         shared,
@@ -230,7 +230,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
         constructs: Vec::new(),
         arms: Vec::new(),
         exit,
-        loops,
+        polls,
     };
     emitter.t.label(begin);
     emitter.load_parameters();
@@ -410,7 +410,7 @@ impl Emitter<'_, '_> {
 
     /// Emits one instruction.
     fn inst(&mut self, inst: Inst) {
-        if self.loops.polls.is_before(inst) {
+        if self.polls.is_before(inst) {
             self.poll();
         }
         let function = self.sub.function;
