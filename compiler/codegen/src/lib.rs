@@ -12,13 +12,10 @@
 //! | `uniform_div_versioning` | divisions that get a version for SIMD-groups with a uniform quotient | |
 //! | `lane_order` | whether lanes run along x or y | `Geometry` |
 //! | `walk` | that no operation is left which earlier passes should have removed | |
-//! | `storage` | the allocation of each pointer; which locals are promoted to SSA values (SROA) | `Storage` |
-//! | `liveness` | which variables are live where | `Liveness` |
-//! | `regions` | which control flow runs once per threadgroup because it contains a barrier | `GroupLevel` |
-//! | `bundles` | loads of one thread at constant distances, done by one wide load | `Bundles` |
-//! | `facts` | divergence: which values are uniform, affine or varying, by `analysis::divergence` | `Facts`, `Divergence` |
-//! | `stencil_rows`, `interior` | loads of stencils, the check-free version | `StencilRows`, `Interior` |
-//! | `polls` | where code polls the stop flag, and the proof that it does so in time | `PollPlan` |
+//! | `simd::storage` | which locals are promoted to SSA values (SROA), which are arrays | `Storage` |
+//! | `simd::liveness` | which variables are live where | `Liveness` |
+//! | `simd::group_level` | which control flow runs once per threadgroup because it contains a barrier | `GroupLevel` |
+//! | `simd::plan` | everything else that is decided before code is written | `Plan` |
 //! | `emit` | the text of each version, and the entry that selects one | `Emitter` |
 //! | `split_module` | the modules that one text is split into, to be compiled in parallel | |
 //!
@@ -26,7 +23,7 @@
 //! causes undefined behaviour. Every access is checked against its allocation unless a dominating guard has
 //! done so.
 //!
-//! Start with [`cpu::generate`], then `analysis::divergence` (it decides the speed), then `cpu/emit/mod.rs`.
+//! Start with [`cpu::generate`], then `anymetal_simd::plan` (it decides the speed), then `cpu/emit/mod.rs`.
 #![forbid(unsafe_code)]
 
 pub mod cpu;

@@ -1,5 +1,6 @@
 //! Code generation file tests: each file of `tests/codegen` is a module in the IR's text form, a header of
-//! comments, a line `; llvm`, and the lines of the LLVM text that its strategy consists of.
+//! comments, a line `; llvm`, and the lines of the LLVM text that its strategy consists of; or a line `; plan`,
+//! and the SIMD plan of each version.
 //! `cargo xtask bless codegen` writes them.
 //!
 //! The header says for which processor, and which lines are shown:
@@ -13,19 +14,20 @@
 //! `target` is one of `sse2`, `avx2`, `avx512`, `neon`, or `sm_80` and the like for NVIDIA GPUs;
 //! `group` makes code for one threadgroup size (default:
 //! any); `checks` is `on` (default) or `off`; a line of a function's body is shown if it has one of the words
-//! of `show`. Only the kernel's versions are shown. Registers are renumbered by their order in what is shown,
+//! of `show`, and `show: plan` shows plans instead. Only the kernel's versions are shown. Registers are renumbered by their order in what is shown,
 //! so that a change elsewhere in the function does not show.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anymetal_codegen::cpu::{CpuFeatures, CpuOptions, generate};
+use anymetal_codegen::cpu::{CpuFeatures, CpuOptions, generate, plans};
 use anymetal_codegen::ptx::{self, PtxOptions};
 use anymetal_ir::{parse_module, verify};
 use anymetal_opt::{PassManager, PrepareOptions, prepare};
 
-const MARK: &str = "\n; llvm\n";
+/// What precedes the LLVM text, and what precedes plans.
+const MARKS: [&str; 2] = ["\n; llvm\n", "\n; plan\n"];
 
 /// What a file's header says.
 struct Header {
@@ -78,6 +80,10 @@ impl Header {
         }
         assert!(has_target && !header.shown.is_empty(), "a header has `; target:` and `; show:`");
         header
+    }
+
+    fn shows_plan(&self) -> bool {
+        self.shown == ["plan"]
     }
 }
 
@@ -141,6 +147,10 @@ fn generated(path: &Path, before: &str) -> String {
         let code = ptx::generate(&module, &kernel.name, &options);
         return shown(&code.unwrap_or_else(|error| panic!("{name}: {error}")).llvm_ir, &header.shown);
     }
+    if header.shows_plan() {
+        let plans = plans(&module, &kernel.name, &header.options);
+        return plans.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
     let code = generate(&module, &kernel.name.clone(), &header.options);
     shown(&code.unwrap_or_else(|error| panic!("{name}: {error}")).llvm_ir, &header.shown)
 }
@@ -162,12 +172,13 @@ fn generated_code_is_what_the_files_show() {
     let mut problems = Vec::new();
     for path in files {
         let text = std::fs::read_to_string(&path).expect("a readable file");
-        let (before, after) = text.split_once(MARK).unwrap_or((&text, ""));
+        let mark = MARKS[usize::from(Header::of(&text).shows_plan())];
+        let (before, after) = text.split_once(mark).unwrap_or((&text, ""));
         let found = generated(&path, before);
         let has_lines = found.lines().any(|line| !line.starts_with("version "));
         assert!(has_lines, "{}: nothing is shown", path.display());
         if bless {
-            let text = format!("{}{MARK}{found}", before.trim_end_matches('\n'));
+            let text = format!("{}{mark}{found}", before.trim_end_matches('\n'));
             std::fs::write(&path, text).expect("a writable file");
         } else if found != after {
             problems.push(format!("{}:\n{found}", path.display()));

@@ -44,7 +44,7 @@ macro_rules! features {
 features! {
     StencilRows = "stencil_rows",
         "Load the neighbours of a stencil's row together, after one check.",
-        ["codegen/src/cpu/stencil_rows.rs", "codegen/src/cpu/emit/stencil_rows.rs"];
+        ["simd/src/stencil_rows.rs", "codegen/src/cpu/emit/stencil_rows.rs"];
     ClampedRows = "clamped_rows",
         "Load stencil rows of which some lanes are clamped by permuting a short stretch.",
         ["codegen/src/cpu/emit/clamped_rows.rs"];
@@ -54,13 +54,14 @@ features! {
     Interior = "interior",
         "Emit a version without checks for the threadgroups in a stencil's interior.",
         [
-            "codegen/src/cpu/interior.rs",
-            "codegen/src/cpu/polynomial.rs",
+            "simd/src/interior.rs",
+            "simd/src/interior_path.rs",
+            "simd/src/polynomial.rs",
             "codegen/src/cpu/emit/interior.rs",
         ];
     Bundles = "bundles",
         "Do the loads of a thread at constant distances with one wide load per lane.",
-        ["codegen/src/cpu/bundles.rs", "codegen/src/cpu/emit/bundle.rs"];
+        ["simd/src/bundles.rs", "codegen/src/cpu/emit/bundle.rs"];
     ContiguityCheck = "contiguity_check",
         "Test at run time whether the lanes of a gather or scatter are contiguous.",
         // Its file also has the form of addresses that other features use.
@@ -112,7 +113,7 @@ features! {
         ["codegen/src/cpu/executed_group.rs"];
     LaneOrder = "lane_order",
         "Run the lanes of a SIMD-group along y where kernels access rows by x.",
-        ["codegen/src/cpu/lane_order.rs"];
+        ["simd/src/lane_order.rs"];
     Subroutines = "subroutines",
         "Keep the calls of large functions in large kernels.",
         ["codegen/src/cpu/emit/subroutine", "codegen/src/cpu/emit/call.rs", "opt/src/selective_inline.rs"];

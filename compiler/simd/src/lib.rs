@@ -1,4 +1,18 @@
 //! The SIMD plan: how one thread's view of a kernel becomes 32 lanes.
+//!
+//! | what a plan has | module |
+//! |---|---|
+//! | variables that are values, and arrays interleaved by lane | [`storage`], [`liveness`] |
+//! | what runs once per threadgroup, and what once per SIMD-group between barriers | [`group_level`], [`regions`] |
+//! | how branches and loops run | [`constructs`] |
+//! | strategies of loads and stores, with costs | [`access`] |
+//! | loads that are done together | [`bundles`], [`stencil_rows`] |
+//! | threadgroups in the interior of a picture, without checks | [`interior_path`], [`interior`], [`polynomial`] |
+//! | fragments of matrices | [`fragments`] |
+//! | stores past the caches | [`nontemporal`] |
+//! | whether lanes run along x or y | [`lane_order`] |
+//!
+//! Start with [`plan`]. Invariant: nothing here depends on LLVM.
 #![forbid(unsafe_code)]
 
 pub mod access;

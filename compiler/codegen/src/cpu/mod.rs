@@ -8,16 +8,16 @@
 //!
 //! | strategy of load or store | planned in | emitted in |
 //! |---|---|---|
-//! | promoted local (no memory access) | `storage/partition` | `emit/promoted` |
-//! | private array, interleaved by lane | `storage` | `emit/private` |
-//! | uniform address: scalar load, broadcast | `facts`, `emit/access` | `emit/memory/load`, `store` |
-//! | contiguous or few runs: plain vectors | `emit/access` | `emit/memory/load`, `store` |
-//! | strided within a short span: load and shuffle | `emit/access` | `emit/memory/load`, `emit/transpose` |
+//! | promoted local (no memory access) | `simd::storage` | `emit/promoted` |
+//! | private array, interleaved by lane | `simd::storage` | `emit/private` |
+//! | uniform address: scalar load, broadcast | `simd::access` | `emit/memory/load`, `store` |
+//! | contiguous or few runs: plain vectors | `simd::access` | `emit/memory/load`, `store` |
+//! | strided within a short span: load and shuffle | `simd::access` | `emit/memory/load`, `emit/transpose` |
 //! | interleaved form of vectors kept for reuse | `emit/interleaved_cache` | `emit/transpose` |
-//! | bundle: loads at constant distances | `bundles` | `emit/bundle` |
-//! | stencil rows, unclamped | `stencil_rows` | `emit/stencil_rows`, `emit/guard_versioning` |
-//! | stencil rows, some lanes clamped | `stencil_rows` | `emit/clamped_rows` |
-//! | check-free loop over the interior | `interior`, `polynomial` | `emit/interior` |
+//! | bundle: loads at constant distances | `simd::bundles` | `emit/bundle` |
+//! | stencil rows, unclamped | `simd::stencil_rows` | `emit/stencil_rows`, `emit/guard_versioning` |
+//! | stencil rows, some lanes clamped | `simd::stencil_rows` | `emit/clamped_rows` |
+//! | check-free loop over the interior | `simd::interior_path` | `emit/interior` |
 //! | varying, contiguous at run time | `emit/contiguity_check` | `emit/gather`, `emit/scatter` |
 //! | varying within a short stretch: permute | `emit/permute_gather` | `emit/permute_gather` |
 //! | base and 32-bit index: gather, scatter | `emit/indexed_gather` | `emit/indexed_gather`, `emit/scatter` |
@@ -25,9 +25,9 @@
 //! | out-of-line fallback gather | `emit/gather` | `emit/cold_gather` |
 //! | masked vector | `emit/under_mask` | `emit/under_mask` |
 //! | lane by lane with a check and report each | `emit/memory/bounds` | `emit/memory/slow`, `emit/out_of_line` |
-//! | varying allocation: waterfall loop | `storage/roots` | `emit/memory/waterfall` |
-//! | non-temporal store | `emit/nontemporal` | `emit/nontemporal` |
-//! | matrix rows | `emit/matrix/uses` | `emit/matrix/transfer`, `operands`, `element_stores` |
+//! | varying allocation: waterfall loop | `analysis::roots` | `emit/memory/waterfall` |
+//! | non-temporal store | `simd::nontemporal` | `emit/nontemporal` |
+//! | matrix rows | `simd::fragments` | `emit/matrix/transfer`, `operands`, `element_stores` |
 //!
 //! Redundant bounds checks are eliminated by `emit/available_checks`.
 
