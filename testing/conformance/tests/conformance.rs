@@ -73,10 +73,10 @@ fn is_sampled(executor: &dyn Executor, family: &str, kernel: &str) -> bool {
         &["reduce", "gemv", "mlx_gemm", "mlx_sort", "scaled_dot_product_attention", "quantized"];
     let is_device = executor.name() != "interpreter";
     let every = match (is_device, LARGE_FAMILIES.contains(&family)) {
-        (true, true) => one_of(executor, 80),
-        (true, false) => one_of(executor, 12),
-        (false, true) => 8,
-        (false, false) => 1,
+        (true, true) => one_of(executor, 120),
+        (true, false) => one_of(executor, 18),
+        (false, true) => 16,
+        (false, false) => 2,
     };
     let hash = hash(kernel);
     let is_of_interest = (kernel.starts_with("where_") || kernel.starts_with("asort_"))

@@ -1,8 +1,7 @@
 //! The programs of `tests/exec` on every executor. `ANYMETAL_EXEC=TEXT` runs those whose name contains it.
 //!
-//! The two tests with other passes and features run a sample of the programs, because machine code that is
-//! made without them is large and slow to make. They run all programs with `ANYMETAL_FULL`, and all that
-//! `ANYMETAL_EXEC` names.
+//! The tests without checks and with other passes and features run a sample of the programs, because machine
+//! code takes time to make. They run all programs with `ANYMETAL_FULL`, and all that `ANYMETAL_EXEC` names.
 
 use anymetal_conformance::case::Faults;
 use anymetal_conformance::exec_file::{ExecFile, files_below, folder, parse};
@@ -78,7 +77,7 @@ fn interpreter() {
 
 #[test]
 fn interpreter_without_passes() {
-    check(&Interpreter { unoptimised: true });
+    check_each(sampled_files(), &[&Interpreter { unoptimised: true }], 1);
 }
 
 #[test]
@@ -88,7 +87,7 @@ fn cpu() {
 
 #[test]
 fn cpu_without_checks() {
-    check(&UncheckedCpu);
+    check_each(sampled_files(), &[&UncheckedCpu], 1);
 }
 
 #[test]
