@@ -119,7 +119,10 @@ impl PlanText<'_> {
             Access::Promoted(_) => "register".to_owned(),
             Access::Private(of) => format!("private, {}", strategy(of)),
             Access::Waterfall => "one allocation after the other".to_owned(),
-            Access::With(first) => format!("with {first}"),
+            Access::With(first) => {
+                let first = plan.facts.function.inst(*first).result;
+                format!("with {}", first.unwrap_or_else(|| unreachable!("{inst} is done with a load")))
+            }
             Access::Shared(of) => strategy(of),
         }
     }
