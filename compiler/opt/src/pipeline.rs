@@ -11,9 +11,9 @@ use super::manager::{Pass, PassManager, Step};
 use super::pass_options::Level;
 use super::unroll::UnrolledLoop;
 use super::{
-    InlineError, KeptCalls, SpecialiseError, alias_versioning, bool_copies, compact, dce, div_rem_pairs, early_cse,
-    excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
-    localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses, reciprocal_root,
+    InlineError, KeptCalls, SpecialiseError, alias_versioning, bool_copies, compact, dce, div_rem_pairs,
+    early_cse, excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively,
+    licm, localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses, reciprocal_root,
     reg2mem, specialise, speculate_select_loads, sroa, uniform_div_versioning, unroll,
 };
 use anymetal_analysis::divergence::Geometry;

@@ -250,9 +250,7 @@ fn contents(arg: &Arg) -> Vec<u8> {
 fn bound(launch: &Launch, position: usize, buffer: usize) -> Argument {
     match (&launch.args[position].binding, launch.bound_bytes(position)) {
         (Binding::Threadgroup(bytes), _) => Argument::Threadgroup { len: *bytes },
-        (_, Some(bytes)) => {
-            Argument::Buffer { buffer, offset: bytes.start as u64, len: bytes.len() as u64 }
-        }
+        (_, Some(bytes)) => Argument::Buffer { buffer, offset: bytes.start as u64, len: bytes.len() as u64 },
         (_, None) => Argument::Unbound,
     }
 }
