@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_interp::Memory;
+use anymetal_interp::{Argument, Memory};
 use anymetal_ir::{BinOp, CastOp, CmpOp, Global, MathFn, Module, Op, Scalar, SimdOp, Space, Type};
 use support::*;
 
@@ -140,4 +140,39 @@ fn a_disabled_argument_is_null_whatever_is_bound() {
     let mut memory = Memory::new().bind(&mut first).bind(&mut second);
     run_k(&module, grid(1, 1), &mut memory).expect("it runs");
     assert_eq!((first[0], second[0]), (1, 9));
+}
+
+/// Whether the interpreter finds two arguments disjoint that are bound to bytes of a buffer of 16 bytes.
+fn are_disjoint(whole_buffers: bool, a: std::ops::Range<u64>, b: std::ops::Range<u64>) -> bool {
+    let mut module = kernel(&[Space::Device; 3], |b, params| {
+        let disjoint = b.compare(CmpOp::Disjoint, params[0], params[1]);
+        let word = b.cast(CastOp::ZExt, disjoint, Type::I32);
+        b.store(params[2], word, 4);
+    });
+    module.whole_buffers = whole_buffers;
+    let (mut bytes, mut result) = ([0; 16], [0; 4]);
+    let bound = |buffer, bytes: std::ops::Range<u64>| Argument::Buffer {
+        buffer,
+        offset: bytes.start,
+        len: bytes.end - bytes.start,
+    };
+    let mut memory = Memory {
+        buffers: vec![&mut bytes, &mut result],
+        arguments: vec![bound(0, a), bound(0, b), bound(1, 0..4)],
+        ..Memory::new()
+    };
+    let report = run_k(&module, grid(1, 1), &mut memory).expect("it runs");
+    assert!(report.is_clean(), "{report:?}");
+    result[0] == 1
+}
+
+#[test]
+fn arguments_are_disjoint_unless_they_are_bound_to_common_bytes() {
+    assert!(are_disjoint(false, 0..8, 8..16));
+    assert!(are_disjoint(false, 12..16, 4..8));
+    assert!(!are_disjoint(false, 0..16, 0..16));
+    assert!(!are_disjoint(false, 0..8, 4..16));
+    assert!(!are_disjoint(false, 8..12, 4..16));
+    // The second argument may be accessed from the buffer's first byte on.
+    assert!(!are_disjoint(true, 0..8, 8..16));
 }

@@ -90,6 +90,7 @@ names!(CmpOp {
     FGt = "fgt",
     FGe = "fge",
     FNe = "fne",
+    Disjoint = "disjoint",
 });
 
 names!(CastOp {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+pub mod alias_versioning;
 mod block_values;
 pub mod bool_copies;
 pub mod compact;

@@ -52,6 +52,16 @@ pub(crate) const MAX_VERSION_GROWTH: usize = 512;
 /// dimension.
 pub(crate) const MAX_VERSIONS: usize = 6;
 
+/// Maximum size of a loop that `alias_versioning` clones. The loops that gain are a few instructions around a
+/// sum in memory.
+pub(crate) const MAX_ALIAS_VERSION_SIZE: usize = 256;
+
+/// Maximum number of instructions that `alias_versioning` adds to a function.
+pub(crate) const MAX_ALIAS_VERSION_GROWTH: usize = 1024;
+
+/// Maximum number of pairs of arguments that one version requires to be disjoint.
+pub(crate) const MAX_ALIAS_TESTS: usize = 12;
+
 /// Maximum number of operations that both arms of a converted `if` execute speculatively. Bounds the
 /// work that is wasted on the arm that is not taken.
 pub(crate) const MAX_SPECULATED: usize = 10;

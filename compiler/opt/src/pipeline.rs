@@ -11,9 +11,9 @@ use super::manager::{Pass, PassManager, Step};
 use super::pass_options::Level;
 use super::unroll::UnrolledLoop;
 use super::{
-    InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
-    excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
-    localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses, reciprocal_root,
+    InlineError, KeptCalls, SpecialiseError, alias_versioning, bool_copies, compact, dce, div_rem_pairs,
+    early_cse, excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively,
+    licm, localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses, reciprocal_root,
     reg2mem, specialise, speculate_select_loads, sroa, uniform_div_versioning, unroll,
 };
 use anymetal_analysis::divergence::Geometry;
@@ -78,6 +78,9 @@ passes! {
     LOCALIZE_DIVERGENT_EXITS = "localize_divergent_exits", O0,
         "Give divergent exits after the last barrier a scope of their own.",
         |function, _| localize_divergent_exits::localize_divergent_exits(function);
+    ALIAS_VERSIONING = "alias_versioning", O2,
+        "Version loops for arguments that do not overlap, where memory can then be kept in a value.",
+        |function, _| alias_versioning::alias_versioning(function);
     PREFETCH = "prefetch", O2, "Insert prefetches of the next threadgroup's and the next iterations' data.",
         |function, _| prefetch::prefetch(function);
     MERGE_STORES = "merge_stores", O2, "Merge adjacent threadgroup stores of a thread into vector stores.",
@@ -123,6 +126,7 @@ pub const SIMPLIFY: &[Step] = &[Step::Fixpoint(
 /// The CPU: barriers only in uniform control flow, then what vector code of whole SIMD-groups profits from.
 pub const CPU: &[Step] = &[
     Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]),
+    Step::Pass(&ALIAS_VERSIONING, SIMPLIFY),
     Step::Pass(&PREFETCH, &[]),
     Step::Pass(&MERGE_STORES, &[]),
     Step::Pass(&DIV_REM_PAIRS, &[]),

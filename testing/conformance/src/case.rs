@@ -3,6 +3,7 @@
 use crate::compare::Tolerance;
 use crate::data::Data;
 use crate::pointers::PointerTo;
+use std::ops::Range;
 
 /// The grid of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +28,8 @@ pub enum Binding {
     Alias {
         /// That index.
         of: u32,
+        /// The bytes of the buffer that are bound; `None`: those that the other argument binds.
+        bytes: Option<Range<usize>>,
     },
     /// Nothing.
     Unbound,
@@ -173,15 +176,26 @@ impl Launch {
     #[must_use]
     pub fn alias(mut self, of: u32) -> Self {
         let index = self.next_index();
-        self.args.push(Arg { index, binding: Binding::Alias { of } });
+        self.args.push(Arg { index, binding: Binding::Alias { of, bytes: None } });
         self
     }
 
     /// Where the buffer of an argument is among the arguments: its own place, or that of another's.
     pub fn buffer_of(&self, position: usize) -> usize {
-        let Binding::Alias { of } = self.args[position].binding else { return position };
+        let Binding::Alias { of, .. } = self.args[position].binding else { return position };
         let is_it = |arg: &Arg| arg.index == of && matches!(arg.binding, Binding::Buffer { .. });
         self.args.iter().position(is_it).unwrap_or(position)
+    }
+
+    /// The bytes that an argument binds of its buffer ([`Self::buffer_of`]); `None`: it binds none.
+    pub fn bound_bytes(&self, position: usize) -> Option<Range<usize>> {
+        if let Binding::Alias { bytes: Some(bytes), .. } = &self.args[position].binding {
+            return Some(bytes.clone());
+        }
+        match &self.args[self.buffer_of(position)].binding {
+            Binding::Buffer { bytes, offset } => Some(*offset..bytes.len()),
+            Binding::Alias { .. } | Binding::Unbound | Binding::Threadgroup(_) => None,
+        }
     }
 
     /// Gives threadgroup memory at an index.

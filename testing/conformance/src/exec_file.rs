@@ -16,6 +16,7 @@ use anymetal_hal::launch::functions;
 use anymetal_types::tensor::TensorShape;
 use anymetal_types::texture::BindingRole;
 use stage_input::StageInput;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A parsed file.
@@ -174,9 +175,12 @@ fn apply((case, stage_input): &mut (Case, StageInput), key: &str, value: &str) -
             let binding = match value {
                 "none" => Binding::Unbound,
                 _ if value.starts_with("same ") => {
-                    let of =
-                        value["same ".len()..].parse().map_err(|_| format!("`{value}` names no argument"))?;
-                    Binding::Alias { of }
+                    let (of, bytes) = match value["same ".len()..].split_once(' ') {
+                        Some((of, bytes)) => (of, Some(range(bytes)?)),
+                        None => (&value["same ".len()..], None),
+                    };
+                    let of = of.parse().map_err(|_| format!("`{value}` names no argument"))?;
+                    Binding::Alias { of, bytes }
                 }
                 _ => match value.strip_prefix("functions ") {
                     Some(names) => Binding::Buffer { bytes: function_table(names), offset: 0 },
@@ -260,6 +264,15 @@ fn within(text: &str) -> Result<Tolerance, String> {
         "ulp" => Ok(Tolerance::Ulps(number)),
         "absolute" => Ok(Tolerance::Near { relative: 0.0, absolute: number }),
         _ => Err(format!("unknown tolerance `{text}`")),
+    }
+}
+
+/// Bytes such as `4..12`.
+fn range(text: &str) -> Result<Range<usize>, String> {
+    let bounds = text.split_once("..").map(|(first, end)| (first.trim().parse(), end.trim().parse()));
+    match bounds {
+        Some((Ok(first), Ok(end))) if first <= end => Ok(first..end),
+        _ => Err(format!("`{text}` is not a range of bytes")),
     }
 }
 

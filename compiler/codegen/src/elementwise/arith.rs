@@ -322,6 +322,7 @@ pub(crate) fn compare(t: &mut Text, width: Width, op: CmpOp, scalar: Scalar, a: 
         CmpOp::FEq | CmpOp::FLt | CmpOp::FLe | CmpOp::FGt | CmpOp::FGe | CmpOp::FNe => {
             return compare_floats(t, width, op, scalar, a, b);
         }
+        CmpOp::Disjoint => unreachable!("scalars have no allocations"),
     };
     let ty = width.ty(scalar);
     if width == Width::One && scalar.is_int() {

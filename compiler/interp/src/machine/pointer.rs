@@ -99,7 +99,8 @@ fn canonical(env: &Environment<'_, '_>, region: u64, offset: u64) -> (u64, u64) 
 }
 
 impl Machine {
-    /// Equality looks at region and offset, orders at offsets only (they are for one allocation).
+    /// Equality looks at region and offset, orders at offsets only (they are for one allocation), disjointness
+    /// at regions.
     pub(super) fn compare_pointers(
         &mut self,
         env: &Environment<'_, '_>,
@@ -108,6 +109,12 @@ impl Machine {
         a: PtrSlots,
         b: PtrSlots,
     ) {
+        if op == CmpOp::Disjoint {
+            let region = |ptr: PtrSlots, lane: usize| env.region(self.registers[ptr.region.index()][lane]);
+            self.registers[dst.index()] =
+                std::array::from_fn(|lane| u64::from(region(a, lane).is_disjoint(region(b, lane))));
+            return;
+        }
         let value = |ptr: PtrSlots, lane: usize| {
             let (region, offset) =
                 (self.registers[ptr.region.index()][lane], self.registers[ptr.offset.index()][lane]);

@@ -65,6 +65,13 @@ impl Region {
 }
 
 impl Region {
+    /// Whether no byte can be accessed through both.
+    pub(crate) fn is_disjoint(&self, other: &Self) -> bool {
+        let bytes = |region: &Self| region.start - region.before..region.start + region.len;
+        let (own, others) = (bytes(self), bytes(other));
+        self.arena != other.arena || own.end <= others.start || others.end <= own.start
+    }
+
     /// Where a local begins in the private memory of one lane: locals of 32 lanes begin at multiples of 32.
     pub(crate) fn private_index(&self) -> usize {
         (self.start / 32) as usize

@@ -75,5 +75,6 @@ pub fn eval_compare(op: CmpOp, ty: Scalar, a: u64, b: u64) -> bool {
         CmpOp::FGt => widen(ty, a) > widen(ty, b),
         CmpOp::FGe => widen(ty, a) >= widen(ty, b),
         CmpOp::FNe => widen(ty, a) != widen(ty, b),
+        CmpOp::Disjoint => unreachable!("scalars have no allocations"),
     }
 }

@@ -61,7 +61,7 @@ pub enum BinOp {
 }
 
 /// Comparisons; the result is `bool` or a vector of it. `I*` compare integers, `bool`s (Eq, Ne
-/// only) and pointers (Eq, Ne, and the unsigned orders within one allocation).
+/// only) and pointers (Eq, Ne, and the unsigned orders within one allocation). Only pointers can be `Disjoint`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are LLVM's")]
 pub enum CmpOp {
@@ -83,6 +83,9 @@ pub enum CmpOp {
     FGe,
     /// Unordered float inequality: true if an operand is NaN.
     FNe,
+    /// True only if no byte of device memory can be accessed through the allocations of both pointers. An
+    /// executor may return false for allocations that it does not know.
+    Disjoint,
 }
 
 impl CmpOp {
@@ -90,7 +93,7 @@ impl CmpOp {
     #[must_use]
     pub fn swapped(self) -> Self {
         match self {
-            Self::Eq | Self::Ne | Self::FEq | Self::FNe => self,
+            Self::Eq | Self::Ne | Self::FEq | Self::FNe | Self::Disjoint => self,
             Self::ULt => Self::UGt,
             Self::ULe => Self::UGe,
             Self::UGt => Self::ULt,
@@ -106,7 +109,8 @@ impl CmpOp {
         }
     }
 
-    /// The comparison that holds exactly when this one does not; floats have one only for equality.
+    /// The comparison that holds exactly when this one does not; floats have one only for equality, and
+    /// `Disjoint` has none.
     pub fn negated(self) -> Option<Self> {
         Some(match self {
             Self::Eq => Self::Ne,
@@ -121,7 +125,7 @@ impl CmpOp {
             Self::SGe => Self::SLt,
             Self::FEq => Self::FNe,
             Self::FNe => Self::FEq,
-            Self::FLt | Self::FLe | Self::FGt | Self::FGe => return None,
+            Self::FLt | Self::FLe | Self::FGt | Self::FGe | Self::Disjoint => return None,
         })
     }
 }

@@ -7,6 +7,7 @@
 //! | `not`, `and`, `or`, `xor` | integers or `bool`s of one type | that type |
 //! | `eq`, `ne` | integers, `bool`s or pointers of one type | `bool` of the shape |
 //! | `ult` … `uge` | integers or pointers of one type | `bool` of the shape |
+//! | `disjoint` | pointers to device memory | `bool` |
 //! | `slt` … `sge` | integers of one type | `bool` of the shape |
 //! | `feq` … `fne` | floats of one type | `bool` of the shape |
 //! | `select` | `bool`, or `bool` of the shape; two of one type | that type |
@@ -21,7 +22,7 @@
 use super::walk::Subject;
 use super::{Checked, require};
 use crate::op::{CastOp, CmpOp};
-use crate::{BinOp, MathFn, Scalar, Type, UnOp, Value};
+use crate::{BinOp, MathFn, Scalar, Space, Type, UnOp, Value};
 
 fn is_logical(scalar: Scalar) -> bool {
     scalar.is_int() || scalar == Scalar::Bool
@@ -54,6 +55,7 @@ pub(super) fn compare(subject: &Subject<'_>, op: CmpOp, a: Value, b: Value) -> C
         CmpOp::Eq | CmpOp::Ne if pointer => {}
         CmpOp::Eq | CmpOp::Ne => subject.scalar(a, "an integer or bool", is_logical)?,
         CmpOp::ULt | CmpOp::ULe | CmpOp::UGt | CmpOp::UGe if pointer => {}
+        CmpOp::Disjoint => subject.operand(a, Type::Ptr(Space::Device))?,
         _ => subject.scalar(a, "an integer", Scalar::is_int)?,
     }
     let shape = if pointer { Type::BOOL } else { subject.ty(a).with_scalar(Scalar::Bool) };

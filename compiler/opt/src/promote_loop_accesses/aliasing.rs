@@ -1,11 +1,13 @@
 //! Which accesses of a loop may alias.
 //!
 //! Device memory does not alias threadgroup memory, and constant memory does not change while a kernel runs.
-//! Other accesses of one kind of memory are disjoint only if their addresses differ by a constant: two
-//! arguments may be bound to the same buffer.
+//! Other accesses of one kind of memory are disjoint if their addresses differ by a constant. Two arguments
+//! may be bound to the same buffer: their accesses are disjoint only under the condition that the arguments
+//! are, which a comparison tests ([`CmpOp::Disjoint`]). A pointer that is loaded, selected or carried by a
+//! loop may point into any buffer.
 
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, walk_insts};
-use anymetal_ir::{Effect, Function, Inst, Op, Space, Type, Value};
+use anymetal_ir::{BinOp, CmpOp, Effect, Function, Inst, Op, Space, Type, Value, ValueDef};
 
 /// An access of memory that threads share.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +17,51 @@ pub(super) struct Access {
     /// The accessed type; `None`: a range, of any length.
     pub(super) ty: Option<Type>,
     pub(super) stores: bool,
+}
+
+/// Two arguments in device memory, the one with the lower number first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(in super::super) struct ArgumentPair(pub(in super::super) Value, pub(in super::super) Value);
+
+impl ArgumentPair {
+    fn of(a: Value, b: Value) -> Self {
+        assert_ne!(a, b, "{a} has all its bytes in common with itself");
+        Self(a.min(b), a.max(b))
+    }
+}
+
+/// Adds the pairs of arguments that are disjoint where a condition is true.
+pub(in super::super) fn add_disjoint_pairs(function: &Function, cond: Value, pairs: &mut Vec<ArgumentPair>) {
+    match function.def(cond) {
+        Some(&Op::Binary(BinOp::And, a, b)) => {
+            add_disjoint_pairs(function, a, pairs);
+            add_disjoint_pairs(function, b, pairs);
+        }
+        Some(&Op::Compare(CmpOp::Disjoint, a, b)) => {
+            if let [Some(a), Some(b)] = [a, b].map(|pointer| argument_of(function, pointer))
+                && a != b
+            {
+                pairs.push(ArgumentPair::of(a, b));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The argument in device memory that a pointer is made of by adding.
+fn argument_of(function: &Function, mut pointer: Value) -> Option<Value> {
+    while let Some(&Op::PtrAdd { base, .. }) = function.def(pointer) {
+        pointer = base;
+    }
+    let is_parameter = matches!(function.values[pointer.index()].def, ValueDef::Param(_));
+    (is_parameter && function.ty(pointer) == Type::Ptr(Space::Device)).then_some(pointer)
+}
+
+/// The accesses of one pointer that no access through another pointer may alias.
+pub(super) struct Unaliased {
+    pub(super) accesses: Vec<Access>,
+    /// The arguments that have to be disjoint for that, besides those that are known to be.
+    pub(super) under: Vec<ArgumentPair>,
 }
 
 /// The accesses of a loop to shared memory that may change, by pointer, each in textual order.
@@ -57,14 +104,24 @@ impl SharedAccesses {
     }
 
     /// The accesses of each pointer that no access through another pointer may alias, where there is a store.
-    pub(super) fn unaliased(&self, function: &Function) -> Vec<Vec<Access>> {
+    /// `known` are arguments that are disjoint.
+    pub(super) fn unaliased(&self, function: &Function, known: &[ArgumentPair]) -> Vec<Unaliased> {
         let extents: Vec<Extent> = self.0.iter().map(|same| Extent::of(function, same)).collect();
-        let is_alone = |at: usize| {
-            let others = (0..extents.len()).filter(|&other| other != at);
-            others.into_iter().all(|other| extents[at].is_disjoint(&extents[other]))
+        let alone_under = |at: usize| {
+            let mut under = Vec::new();
+            for other in (0..extents.len()).filter(|&other| other != at) {
+                match extents[at].overlap(&extents[other]) {
+                    Overlap::Never => {}
+                    Overlap::Possible => return None,
+                    Overlap::UnlessDisjoint(pair) if known.contains(&pair) || under.contains(&pair) => {}
+                    Overlap::UnlessDisjoint(pair) => under.push(pair),
+                }
+            }
+            Some(under)
         };
         let has_store = |at: &usize| self.0[*at].iter().any(|access| access.stores);
-        (0..self.0.len()).filter(has_store).filter(|&at| is_alone(at)).map(|at| self.0[at].clone()).collect()
+        let unaliased = |at: usize| Some(Unaliased { accesses: self.0[at].clone(), under: alone_under(at)? });
+        (0..self.0.len()).filter(has_store).filter_map(unaliased).collect()
     }
 }
 
@@ -101,9 +158,19 @@ fn accesses_of(function: &Function, inst: Inst) -> Option<[Option<Access>; 2]> {
     })
 }
 
+/// Whether two extents have bytes in common.
+enum Overlap {
+    Never,
+    Possible,
+    /// Only if these arguments have.
+    UnlessDisjoint(ArgumentPair),
+}
+
 /// The bytes that are accessed through one pointer.
 struct Extent {
     is_threadgroup: bool,
+    /// The argument that the pointer is made of; `None`: not known, or threadgroup memory.
+    argument: Option<Value>,
     /// The address; `None`: not known.
     start: Option<Linear<Value>>,
     /// The number of bytes; `None`: not known.
@@ -116,15 +183,26 @@ impl Extent {
         let sizes = same.iter().map(|access| access.ty.map(|ty| u64::from(ty.size())));
         Self {
             is_threadgroup: Memory::Threadgroup.has(function, ptr),
+            argument: argument_of(function, ptr),
             start: Linear::of(function, ptr, &Values),
             bytes: sizes.reduce(|a, b| Some(a?.max(b?))).flatten(),
         }
     }
 
-    fn is_disjoint(&self, other: &Self) -> bool {
-        if self.is_threadgroup != other.is_threadgroup {
-            return true;
+    fn overlap(&self, other: &Self) -> Overlap {
+        if self.is_threadgroup != other.is_threadgroup || self.is_at_a_distance(other) {
+            return Overlap::Never;
         }
+        match (self.argument, other.argument) {
+            (Some(own), Some(others)) if own != others => {
+                Overlap::UnlessDisjoint(ArgumentPair::of(own, others))
+            }
+            _ => Overlap::Possible,
+        }
+    }
+
+    /// Whether the addresses differ by a constant that is large enough.
+    fn is_at_a_distance(&self, other: &Self) -> bool {
         let distance = match (&self.start, &other.start) {
             (Some(a), Some(b)) => {
                 let mut distance = b.clone();

@@ -3,7 +3,7 @@
 //! typical case.
 //!
 //! A location is promoted if the loop has only plain loads and stores of one type through the same invariant
-//! pointer, no other access of the loop may alias it, the loop neither synchronises with other threads nor is
+//! pointer, no other access of the loop may alias it ([`aliasing`]), the loop neither synchronises with other threads nor is
 //! left by a jump to an outer construct, and the first iteration executes a store. Where the loop's first
 //! effect is its exit test, a copy of the test guards the load and the store, so that a loop without
 //! iterations accesses nothing. The loop stores to each location on every path, so no store is introduced
@@ -17,15 +17,15 @@
 //! The location becomes a private variable, which [`super::mem2reg`] promotes. The pass is linear in the size
 //! of the function times the nesting of loops, and at most quadratic in [`MAX_PROMOTED_POINTERS`].
 
-mod aliasing;
+pub(super) mod aliasing;
 mod flow;
 
 use super::copy::Cloner;
 use super::early_cse::is_reusable;
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use crate::limits::{MAX_PROMOTED_ADDRESS, MAX_PROMOTED_POINTERS};
-use aliasing::{Access, SharedAccesses};
-use anymetal_analysis::{ExitTest, IncomingValues, exit_test, jumps_out, textual_ranges, walk_insts};
+use aliasing::{Access, ArgumentPair, SharedAccesses, Unaliased, add_disjoint_pairs};
+use anymetal_analysis::{ExitTest, IncomingValues, exit_test, jumps_out, textual_ranges};
 use anymetal_ir::{Block, FpMode, Function, Inst, Loc, Op, Space, Type, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -44,10 +44,12 @@ pub fn promote_loop_accesses(function: &mut Function) -> bool {
 }
 
 /// The locations of a loop that are promoted.
-struct Plan {
+pub(super) struct Plan {
     /// The exit test at the start of the body, and its position there.
     guard: Option<(usize, ExitTest)>,
     locations: Vec<Location>,
+    /// The arguments that have to be disjoint for that, besides those that are known to be.
+    pub(super) under: Vec<ArgumentPair>,
 }
 
 /// Memory that a loop accesses through one pointer.
@@ -58,10 +60,20 @@ struct Location {
     ty: Type,
     /// In textual order.
     accesses: Vec<Inst>,
+    /// The arguments that have to be disjoint.
+    under: Vec<ArgumentPair>,
+}
+
+/// Whether a plan may have conditions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Conditions {
+    None,
+    /// Code will test that arguments are disjoint ([`super::alias_versioning`](fn@super::alias_versioning::alias_versioning)).
+    Tested,
 }
 
 /// Finds what is promoted.
-struct Planner<'a> {
+pub(super) struct Planner<'a> {
     function: &'a Function,
     incoming: IncomingValues,
     ranges: Vec<(u32, u32)>,
@@ -70,7 +82,7 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(function: &'a Function) -> Self {
+    pub(super) fn new(function: &'a Function) -> Self {
         Self {
             function,
             incoming: IncomingValues::of(function),
@@ -81,23 +93,49 @@ impl<'a> Planner<'a> {
 
     fn plans(mut self) -> FxHashMap<Inst, Plan> {
         let mut loops = Vec::new();
-        walk_insts(self.function, self.function.body, &mut |inst| {
-            if self.function.as_loop(inst).is_some() {
-                loops.push(inst);
-            }
-        });
+        self.add_loops(self.function.body, &mut Vec::new(), &mut loops);
         let mut plans = FxHashMap::default();
         // Outer loops come first: what they promote is in no inner loop's memory any more.
-        for inst in loops {
-            if let Some(plan) = self.plan(inst) {
-                self.claimed.extend(plan.locations.iter().flat_map(|location| &location.accesses));
+        for (inst, known) in loops {
+            if let Some(plan) = self.plan(inst, &known, Conditions::None) {
+                self.claim(&plan);
                 plans.insert(inst, plan);
             }
         }
         plans
     }
 
-    fn plan(&self, inst: Inst) -> Option<Plan> {
+    /// Adds the loops of a block, with the arguments that are disjoint wherever they are executed: `known`,
+    /// and those of the branches around them.
+    fn add_loops(
+        &self,
+        block: Block,
+        known: &mut Vec<ArgumentPair>,
+        loops: &mut Vec<(Inst, Vec<ArgumentPair>)>,
+    ) {
+        for &inst in self.function.block(block) {
+            let op = &self.function.inst(inst).op;
+            if matches!(op, Op::Loop { .. }) {
+                loops.push((inst, known.clone()));
+            }
+            let outside = known.len();
+            if let Op::If { cond, then, .. } = *op {
+                add_disjoint_pairs(self.function, cond, known);
+                self.add_loops(then, known, loops);
+                known.truncate(outside);
+            }
+            let then = matches!(op, Op::If { .. });
+            op.blocks().into_iter().skip(then.into()).for_each(|nested| self.add_loops(nested, known, loops));
+        }
+    }
+
+    /// What the plan promotes is not in the memory of inner loops any more.
+    pub(super) fn claim(&mut self, plan: &Plan) {
+        self.claimed.extend(plan.locations.iter().flat_map(|location| &location.accesses));
+    }
+
+    /// Plans one loop; `None` if nothing can be promoted. `known` are arguments that are disjoint.
+    pub(super) fn plan(&self, inst: Inst, known: &[ArgumentPair], conditions: Conditions) -> Option<Plan> {
         let accesses = SharedAccesses::of(self.function, inst)?;
         if accesses.pointers() > MAX_PROMOTED_POINTERS || jumps_out(self.function, &[inst]) {
             // Too large, or left by a jump that does not reach the instruction after the loop.
@@ -105,11 +143,18 @@ impl<'a> Planner<'a> {
         }
         let (guard, certain) = self.first_iteration(inst)?;
         let certain = certain.iter().copied().collect();
-        let candidates = accesses.unaliased(self.function);
+        let mut candidates = accesses.unaliased(self.function, known);
+        candidates.retain(|same| same.under.is_empty() || conditions == Conditions::Tested);
         let locations =
-            candidates.into_iter().filter_map(|same| self.location(inst, &same, &certain)).collect();
+            candidates.into_iter().filter_map(|same| self.location(inst, same, &certain)).collect();
         let locations = flow::closed(self.function, &self.incoming, inst, locations);
-        (!locations.is_empty()).then_some(Plan { guard, locations })
+        let mut under = Vec::new();
+        for &pair in locations.iter().flat_map(|location| &location.under) {
+            if !under.contains(&pair) {
+                under.push(pair);
+            }
+        }
+        (!locations.is_empty()).then_some(Plan { guard, locations, under })
     }
 
     /// The exit test at the start of a loop's body, and the instructions that the first iteration executes
@@ -136,7 +181,8 @@ impl<'a> Planner<'a> {
     }
 
     /// The location of accesses through one pointer; `None` if it is not promoted.
-    fn location(&self, looping: Inst, accesses: &[Access], certain: &FxHashSet<Inst>) -> Option<Location> {
+    fn location(&self, looping: Inst, same: Unaliased, certain: &FxHashSet<Inst>) -> Option<Location> {
+        let Unaliased { accesses, under } = same;
         let &Access { ptr, ty: Some(ty), .. } = accesses.first()? else {
             // A range is copied or cleared.
             return None;
@@ -151,7 +197,7 @@ impl<'a> Planner<'a> {
         let stored = accesses.iter().filter(is_certain).any(|access| access.stores);
         let address = self.address(looping, ptr)?;
         let accesses = accesses.iter().map(|access| access.inst).collect();
-        (first.is_some() && stored).then_some(Location { ptr, address, ty, accesses })
+        (first.is_some() && stored).then_some(Location { ptr, address, ty, accesses, under })
     }
 
     /// The instructions in a loop that compute an invariant pointer, in order; `None` if it is not invariant.
@@ -253,7 +299,7 @@ impl Promoter<'_> {
 
     /// Computes a location's address before the loop, and replaces the location by a variable in the loop.
     fn replace_accesses(&mut self, location: &Location, out: &mut Vec<Inst>) -> Promoted {
-        let Location { ptr, ref address, ty, ref accesses } = *location;
+        let Location { ptr, ref address, ty, ref accesses, .. } = *location;
         let mut cloner = Cloner::new(self.function);
         out.extend(cloner.insts(address));
         let ptr = cloner.value(ptr);

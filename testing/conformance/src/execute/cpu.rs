@@ -304,14 +304,11 @@ impl Prepared for PreparedPipeline {
                 }
                 Binding::Alias { .. } => {
                     let place = launch.buffer_of(position);
-                    let offset = match &launch.args[place].binding {
-                        Binding::Buffer { offset, .. } => *offset,
-                        _ => 0,
-                    };
                     let whole = buffers.get(place).and_then(Option::as_ref);
                     let whole = whole
                         .ok_or_else(|| ExecError::Failed("no buffer comes before its alias".to_owned()))?;
-                    let view = whole.view(offset..whole.len()).map_err(failed)?;
+                    let bytes = launch.bound_bytes(position).unwrap_or(0..whole.len());
+                    let view = whole.view(bytes).map_err(failed)?;
                     build.arg_at(arg.index, view)
                 }
                 Binding::Unbound => build.arg_at(arg.index, Unbound),

@@ -193,7 +193,7 @@ pub(super) fn with_memory<T>(
         });
         position.map_or(Argument::Unbound, |position| {
             let buffer = launch.buffer_of(position);
-            bound(&launch.args[buffer], buffer)
+            bound(launch, position, buffer)
         })
     });
     let arguments = arguments.collect();
@@ -247,13 +247,11 @@ fn contents(arg: &Arg) -> Vec<u8> {
     }
 }
 
-fn bound(arg: &Arg, position: usize) -> Argument {
-    match &arg.binding {
-        Binding::Buffer { bytes, offset } => {
-            Argument::Buffer { buffer: position, offset: *offset as u64, len: (bytes.len() - offset) as u64 }
-        }
-        Binding::Alias { .. } | Binding::Unbound => Argument::Unbound,
-        Binding::Threadgroup(bytes) => Argument::Threadgroup { len: *bytes },
+fn bound(launch: &Launch, position: usize, buffer: usize) -> Argument {
+    match (&launch.args[position].binding, launch.bound_bytes(position)) {
+        (Binding::Threadgroup(bytes), _) => Argument::Threadgroup { len: *bytes },
+        (_, Some(bytes)) => Argument::Buffer { buffer, offset: bytes.start as u64, len: bytes.len() as u64 },
+        (_, None) => Argument::Unbound,
     }
 }
 

@@ -436,9 +436,33 @@ impl Emitter<'_, '_> {
         lane: Option<usize>,
     ) -> Opd {
         let Op::Compare(_, a, b) = self.plan.facts.function.inst(inst).op else { return Opd::bool(false) };
+        if op == CmpOp::Disjoint {
+            let disjoint = self.are_disjoint(a, b);
+            return if width == Width::One { disjoint } else { self.t.splat("i1", &disjoint) };
+        }
         let x = self.address_bits(a, width, lane);
         let y = self.address_bits(b, width, lane);
         super::arith::compare(&mut self.t, width, op, anymetal_ir::Scalar::I64, &x, &y)
+    }
+
+    /// Whether no byte can be accessed through both pointers, as `i1`; false unless both are made of arguments.
+    fn are_disjoint(&mut self, a: Value, b: Value) -> Opd {
+        let roots = [a, b].map(|pointer| self.plan.facts.storage.pointer(pointer).root);
+        let [Root::Argument(_), Root::Argument(_)] = roots else { return Opd::bool(false) };
+        let [x, y] = roots.map(|root| self.accessible(root));
+        let is_below = self.t.icmp("ule", "i64", &x.1, &y.0);
+        let is_above = self.t.icmp("ule", "i64", &y.1, &x.0);
+        self.t.value(format_args!("or i1 {is_below}, {is_above}"))
+    }
+
+    /// The first address that may be accessed through an argument, and the one after the last.
+    fn accessible(&mut self, argument: Root) -> (Opd, Opd) {
+        let place = self.place(argument);
+        let start = self.t.value(format_args!("ptrtoint ptr {} to i64", place.base));
+        let end = self.t.add("i64", &start, &place.len);
+        // Without checks every access is within the binding.
+        let before = if self.shared.options.checks { self.before(&place) } else { Opd::Int(0) };
+        (self.t.sub("i64", &start, &before), end)
     }
 
     /// Something that orders and equals as the address does.

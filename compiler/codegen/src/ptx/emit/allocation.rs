@@ -492,6 +492,21 @@ impl Emitter<'_> {
         }
     }
 
+    /// Whether no byte can be accessed through both pointers, as `i1`; false unless both are made of arguments.
+    pub(super) fn are_disjoint(&mut self, a: Value, b: Value) -> Opd {
+        let roots = [a, b].map(|pointer| self.root(pointer));
+        let [Root::Argument(_), Root::Argument(_)] = roots else { return Opd::bool(false) };
+        let [x, y] = roots.map(|root| {
+            let Place { ty, base, len, .. } = self.place(root, Space::Device);
+            let start = self.t.value(format_args!("ptrtoint {ty} {base} to i64"));
+            let end = self.t.add("i64", &start, &len);
+            (start, end)
+        });
+        let is_below = self.t.icmp("ule", "i64", &x.1, &y.0);
+        let is_above = self.t.icmp("ule", "i64", &y.1, &x.0);
+        self.t.value(format_args!("or i1 {is_below}, {is_above}"))
+    }
+
     /// Something that orders and equals as addresses of the pointers' spaces do.
     pub(super) fn address_bits(&mut self, pointer: Value) -> Opd {
         if self.ty(pointer) == Type::Ptr(Space::Thread) {

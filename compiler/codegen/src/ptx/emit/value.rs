@@ -155,6 +155,9 @@ impl Emitter<'_> {
     }
 
     fn compare(&mut self, op: CmpOp, a: Value, b: Value) -> Vec<Opd> {
+        if op == CmpOp::Disjoint {
+            return vec![self.are_disjoint(a, b)];
+        }
         if self.ty(a).is_ptr() {
             let (x, y) = match self.root(a) == self.root(b) && !matches!(self.root(a), Root::Many) {
                 true => (self.one(a), self.one(b)),
