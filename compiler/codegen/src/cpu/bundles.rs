@@ -4,15 +4,20 @@
 //! point) would need one gather per element. A bundle groups such loads of a block, so that address, bounds
 //! check and memory access are shared.
 //!
+//! Indices are often computed in 32 bits, `in[i * n + k + 1]` with an `int` or `uint`, where a sum may wrap
+//! before it is extended. Such loads are members if no sum wraps, which code tests at run time ([`Narrow`]).
+//!
 //! Invariant: between the first load of a bundle and any other no instruction changes the memory they read
 //! and no thread stops, so all may be hoisted to the first.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::limits::cpu::MAX_SPAN;
 use anymetal_analysis::divergence::Geometry;
 use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
+use anymetal_ir::eval::sign_extend;
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// A load of a bundle.
@@ -26,11 +31,38 @@ pub(super) struct Member {
     pub(super) offset: i64,
 }
 
+/// An assumption of a bundle: no sum of the value and a constant in the range wraps before it is extended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Narrow {
+    pub(super) value: Value,
+    pub(super) cast: CastOp,
+    /// The least and the greatest constant.
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+impl Narrow {
+    /// The assumption that both assumptions hold, if they are about one value.
+    fn and(self, other: Self) -> Option<Self> {
+        let is_same = (self.value, self.cast) == (other.value, other.cast);
+        is_same.then(|| Self { low: self.low.min(other.low), high: self.high.max(other.high), ..self })
+    }
+}
+
+/// The loads of one thread at constant distances.
+#[derive(Clone, Debug)]
+pub(super) struct Bundle {
+    /// All, the lowest offset first.
+    pub(super) members: Vec<Member>,
+    /// The offsets hold if this does.
+    pub(super) narrow: Option<Narrow>,
+}
+
 /// The bundles of a function.
 #[derive(Debug, Default)]
 pub(super) struct Bundles {
-    /// By the first load of each in program order: all, the lowest offset first.
-    by_first: BTreeMap<Inst, Vec<Member>>,
+    /// By the first load of each in program order.
+    by_first: BTreeMap<Inst, Bundle>,
 }
 
 /// What an address is made of, besides its allocation and a constant.
@@ -56,31 +88,60 @@ impl Bundles {
     fn find_in(&mut self, function: &Function, memory: Memory) {
         for_each_run(function, function.body, memory, &mut |run| {
             let mut groups: BTreeMap<Vec<(Term, i64)>, Vec<Member>> = BTreeMap::new();
+            let mut assumed: BTreeMap<Inst, Narrow> = BTreeMap::new();
             let own = loads(function, run).filter(|&(.., pointer)| memory.has(function, pointer));
             for (at, inst, pointer) in own {
-                let Some(address) = Linear::of(function, pointer, &Opaque(function)) else {
+                let Some((address, narrow)) = address(function, pointer) else {
                     // Its distance from other loads is not known.
                     continue;
                 };
+                assumed.extend(narrow.map(|narrow| (inst, narrow)));
                 let member = Member { inst, at, offset: address.constant };
                 groups.entry(address.terms.into_iter().collect()).or_default().push(member);
             }
             for members in groups.into_values().flat_map(near_each_other) {
-                self.keep(&members);
+                self.keep(members, &assumed);
             }
         });
     }
 
     /// The bundle whose first load this is.
-    pub(super) fn of_first(&self, inst: Inst) -> Option<&[Member]> {
-        self.by_first.get(&inst).map(Vec::as_slice)
+    pub(super) fn of_first(&self, inst: Inst) -> Option<&Bundle> {
+        self.by_first.get(&inst)
     }
 
-    fn keep(&mut self, members: &[Member]) {
+    /// `assumed`: the assumptions of loads that have one. A bundle has assumptions about one value at most.
+    fn keep(&mut self, mut members: Vec<Member>, assumed: &BTreeMap<Inst, Narrow>) {
         debug_assert!(members.is_sorted_by_key(|member| member.offset), "the lowest member is the first");
-        if let ([_, _, ..], Some(first)) = (members, first_of(members)) {
-            self.by_first.insert(first.inst, from_first(members, first));
+        let mut all: Option<Narrow> = None;
+        members.retain(|member| match (all, assumed.get(&member.inst)) {
+            (_, None) => true,
+            (None, Some(&narrow)) => {
+                all = Some(narrow);
+                true
+            }
+            (Some(before), Some(&narrow)) => {
+                let both = before.and(narrow);
+                all = both.or(all);
+                both.is_some()
+            }
+        });
+        if let ([_, _, ..], Some(first)) = (members.as_slice(), first_of(&members)) {
+            let bundle = Bundle { members: from_first(&members, first), narrow: all };
+            self.by_first.insert(first.inst, bundle);
         }
+    }
+}
+
+/// The address as a sum, and what that assumes.
+fn address(function: &Function, pointer: Value) -> Option<(Linear<Term>, Option<Narrow>)> {
+    let assuming = Opaque { function, assumed: Some(RefCell::default()) };
+    let sum = Linear::of(function, pointer, &assuming)?;
+    let mut assumed = assuming.assumed.expect("it was given").into_inner();
+    match (assumed.pop(), assumed.as_slice()) {
+        (last, []) => Some((sum, last)),
+        // More than one sum may wrap.
+        _ => Some((Linear::of(function, pointer, &Opaque { function, assumed: None })?, None)),
     }
 }
 
@@ -153,18 +214,46 @@ pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
 }
 
 /// Everything that cannot be taken apart is a term.
-struct Opaque<'a>(&'a Function);
+struct Opaque<'a> {
+    function: &'a Function,
+    /// What the sum assumes. `None`: it may not assume anything.
+    assumed: Option<RefCell<Vec<Narrow>>>,
+}
+
+impl Opaque<'_> {
+    /// Takes the constants out of a value that is extended, also those with which the sum may wrap.
+    fn without_constants(&self, cast: CastOp, value: Value) -> (Value, i64) {
+        let (mut rest, proven) = constants_taken_out(self.function, cast, value, &|function, value| {
+            upper_bound(function, Geometry::Any, value)
+        });
+        let (Some(assumed), Some(scalar)) = (&self.assumed, self.function.ty(value).scalar()) else {
+            // A vector is not extended in an address.
+            return (rest, proven);
+        };
+        let mut constant = 0i64;
+        while let Some(&Op::Binary(BinOp::Add, a, b)) = self.function.def(rest)
+            && let Some(added) = self.function.as_const(b)
+            && let Some(sum) = constant.checked_add(sign_extend(scalar, added))
+            && sum.unsigned_abs() <= MAX_SPAN as u64
+        {
+            (rest, constant) = (a, sum);
+        }
+        if constant != 0 {
+            let (low, high) = (constant.min(0), constant.max(0));
+            assumed.borrow_mut().push(Narrow { value: rest, cast, low, high });
+        }
+        (rest, proven.wrapping_add(constant))
+    }
+}
 
 impl TermPolicy for Opaque<'_> {
     type Term = Term;
 
     fn find(&self, value: Value) -> Option<TermClass<Term>> {
-        let Opaque(function) = *self;
+        let function = self.function;
         Some(match function.def(value) {
             Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), a)) => {
-                let (rest, constant) = constants_taken_out(function, cast, a, &|function, value| {
-                    upper_bound(function, Geometry::Any, value)
-                });
+                let (rest, constant) = self.without_constants(cast, a);
                 let term = if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
                 TermClass::Sum(plus(term, constant))
             }
@@ -195,7 +284,7 @@ mod tests {
         let text = format!("func f0 \"f\" (v0: ptr.device, v1: ptr.device) {{\n{body}\n}}\n");
         let module = anymetal_ir::parse_module(&text).expect("the text is well formed");
         let bundles = Bundles::new(&module.functions[0]);
-        bundles.by_first.values().map(|members| members.iter().map(|m| m.offset).collect()).collect()
+        bundles.by_first.values().map(|bundle| bundle.members.iter().map(|m| m.offset).collect()).collect()
     }
 
     const THREE: &str = "

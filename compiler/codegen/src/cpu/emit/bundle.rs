@@ -5,19 +5,20 @@
 //! fault reports equal those of single loads.
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_ir::eval::mask;
+use anymetal_ir::{CastOp, Inst, Op, Scalar, Value};
 use anymetal_opt::{Feature, RemarkId};
 
-use super::Emitter;
+use super::{Emitter, Mask};
 use super::access::{Plan, plan};
 use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use crate::cpu::bundles::Member;
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::bundles::{Bundle, Member, Narrow};
+use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, wrap_int};
 use crate::cpu::storage::Root;
 use crate::limits::cpu::{MAX_CHUNK_BYTES, MAX_RUN_ELEMENTS};
-use anymetal_analysis::divergence::Affine;
+use anymetal_analysis::divergence::{Affine, Assumption};
 
 /// A load.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +58,22 @@ impl Chunk {
 impl Emitter<'_, '_> {
     /// Loads the bundle whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_bundle(&mut self, inst: Inst, pointer: Value) -> bool {
-        let Some(members) = self.facts.bundles.of_first(inst) else {
+        let Some(Bundle { members, narrow }) = self.facts.bundles.of_first(inst) else {
             // The load begins no bundle.
             return false;
         };
         if !self.has(Feature::Bundles) || self.facts.storage.pointer(pointer).root == Root::Many {
             return false;
         }
+        if narrow.is_some_and(|narrow| !self.is_here(narrow.value)) {
+            // Another region computed the address, and left the index in its registers.
+            return false;
+        }
         let shape = match self.lane(pointer, 0) {
             Lane::Affine { shape, .. } if shape.is_uniform() => return false,
+            // The lanes' distance is known at run time only, and seldom that of one row or column. A test of the
+            // lanes themselves serves all loads.
+            Lane::Affine { shape, .. } if shape.assumption == Some(Assumption::UnitFactor) => None,
             Lane::Affine { shape, .. } => Some(shape),
             Lane::Varying(_) => None,
         };
@@ -76,9 +84,10 @@ impl Emitter<'_, '_> {
             return false;
         };
         let address = Address { extra: low, ..self.address(pointer, 0, AccessKind::Load) };
+        let narrow = narrow.map_or(Opd::bool(true), |narrow| self.never_wraps(&narrow));
         let loaded = match shape {
-            Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, high - low),
-            None => self.load_bundle_apart(&address, &chunks, high - low),
+            Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, (high - low, &narrow)),
+            None => self.load_bundle_apart(&address, &chunks, (high - low, &narrow)),
         };
         let count: usize = chunks.iter().map(|chunk| chunk.item.count).sum();
         assert_eq!(loaded.len(), count, "a bundle has one vector per element");
@@ -95,6 +104,28 @@ impl Emitter<'_, '_> {
                 true
             }
         })
+    }
+
+    /// Whether the sums of a bundle's narrow index wrap in no active lane.
+    fn never_wraps(&mut self, narrow: &Narrow) -> Opd {
+        let scalar = self.scalar(narrow.value);
+        let element = scalar_type(scalar);
+        let ty = lanes_type(element);
+        // Read as unsigned, the indices that do not wrap are those up to a limit after the least of them.
+        let unused = narrow.high.wrapping_sub(narrow.low);
+        let limit = wrap_int(element, mask(scalar).wrapping_sub(unused as u64) as i64);
+        let least = match narrow.cast {
+            CastOp::SExt => i64::MIN >> (64 - scalar.bits()),
+            _ => 0,
+        };
+        let least = wrap_int(element, least.wrapping_sub(narrow.low));
+        let index = self.vector(narrow.value, 0);
+        let distance = self.t.value(format_args!("sub {ty} {index}, splat ({element} {least})"));
+        let wraps = self.t.value(format_args!("icmp ugt {ty} {distance}, splat ({element} {limit})"));
+        let active = self.mask.clone();
+        let wraps = self.both(&active, &wraps);
+        let any = self.any(&Mask::Some(wraps));
+        self.t.value(format_args!("xor i1 {any}, true"))
     }
 
     /// What is worth loading together: at least two contiguous loads that are no plain vector loads.
@@ -131,13 +162,14 @@ impl Emitter<'_, '_> {
         address: &Address,
         shape: &Affine,
         chunks: &[Chunk],
-        bytes: i64,
+        (bytes, narrow): (i64, &Opd),
     ) -> Vec<Opd> {
         let Lane::Affine { bases, .. } = address.offset.clone() else {
             unreachable!("the bundle's pointer is affine, so its offset is")
         };
         assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
         let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
+        let ok = self.t.and(narrow, &ok);
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         if !fast_only {
@@ -175,9 +207,15 @@ impl Emitter<'_, '_> {
     }
 
     /// Lanes anywhere.
-    fn load_bundle_apart(&mut self, address: &Address, chunks: &[Chunk], bytes: i64) -> Vec<Opd> {
+    fn load_bundle_apart(
+        &mut self,
+        address: &Address,
+        chunks: &[Chunk],
+        (bytes, narrow): (i64, &Opd),
+    ) -> Vec<Opd> {
         let offsets = self.offsets_with_extra(address);
         let (ok, _) = self.lanes_in_bounds(address, &offsets, bytes);
+        let ok = self.t.and(narrow, &ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         let is_certain = ok.is_text("true");
         if !is_certain {
@@ -275,21 +313,21 @@ impl Emitter<'_, '_> {
         let size = i64::from(item.scalar.size());
         let mut elements = Vec::new();
         let mut at = 0;
+        // Two halves of a 64-bit element would only have to be joined again.
+        if size < 8 && item.bytes() >= 16 {
+            let quads = item.bytes() / 16;
+            for value in self.load_quads(place, lanes, 1, quads as usize) {
+                self.split_word(&value, 4, item.scalar, &mut elements);
+            }
+            at = 16 * quads;
+        }
         while at < item.bytes() {
             let left = item.bytes() - at;
-            let bytes = [16, 8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).expect("one byte is left");
-            // Two halves of a 64-bit element would only have to be joined again.
-            let bytes = if size == 8 { 8 } else { bytes.max(size) };
+            let bytes = [8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).expect("one byte is left");
+            let bytes = bytes.max(size);
             let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &Opd::Int(at))).collect();
-            let words = if bytes == 16 {
-                self.load_quads(place, &places, 1)
-            } else {
-                vec![self.load_words(place, &places, bytes)]
-            };
-            let word = if bytes == 16 { 4 } else { bytes };
-            for value in words {
-                self.split_word(&value, word, item.scalar, &mut elements);
-            }
+            let word = self.load_words(place, &places, bytes);
+            self.split_word(&word, bytes, item.scalar, &mut elements);
             at += bytes;
         }
         assert_eq!(elements.len(), item.count, "the words contain all elements of the item");
