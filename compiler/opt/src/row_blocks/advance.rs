@@ -44,6 +44,9 @@ fn stride_to(
     }
     let depth = depth.checked_sub(1)?;
     let function = loops.function();
+    if function.inst(inst).op.params().contains(&value) {
+        return Some(Stride { by: step(loops, value)?, is_exact: true });
+    }
     let of = |value| stride_to(loops, inst, counter, value, depth);
     let factor = |value: Value| {
         let bits = function.as_const(value)?;
@@ -83,6 +86,19 @@ fn stride_to(
         op.for_each_operand(|operand| is_invariant &= of(operand) == Some(Stride::zero()));
         is_invariant.then(Stride::zero)
     })
+}
+
+/// The constant that each iteration adds to a parameter of the loop.
+fn step(loops: &CountedLoops<'_>, param: Value) -> Option<i64> {
+    let function = loops.function();
+    match *function.def(loops.next(param)?)? {
+        Op::PtrAdd { base, index: None, offset, .. } if base == param => Some(offset),
+        Op::Binary(BinOp::Add, a, b) if a == param => {
+            Some(sign_extend(function.ty(b).scalar()?, function.as_const(b)?))
+        }
+        // The parameter changes in another way.
+        _ => None,
+    }
 }
 
 /// Writes the values that later iterations compute.

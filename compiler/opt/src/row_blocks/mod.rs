@@ -27,6 +27,8 @@ use anymetal_ir::{
 
 /// Bytes of a row that a block loads, at most: a line of the cache.
 const BLOCK_BYTES: u32 = 64;
+/// Bytes of an element, at most.
+const MAX_ELEMENT_BYTES: u32 = 16;
 /// Bytes between neighbouring threads from which each has its own row.
 const MIN_ROW_BYTES: u64 = 32;
 
@@ -83,7 +85,7 @@ fn plans(function: &Function, geometry: Geometry) -> Vec<Plan> {
         is_uniform && (1..=MAX_BLOCKED_ROWS).contains(&plan.rows.len())
     });
     for plan in &mut candidates {
-        let sizes = plan.rows.iter().map(|row| function.ty(function.result(row.load)).size() as u32);
+        let sizes = plan.rows.iter().map(|row| function.ty(function.result(row.load)).size());
         let size = sizes.max().expect("a plan has rows");
         plan.iterations = (BLOCK_BYTES / size).min(MAX_BLOCK_ITERATIONS);
     }
@@ -137,12 +139,14 @@ fn candidate(loops: &CountedLoops<'_>, block: Block, inst: Inst) -> Option<Plan>
             // Not a load.
             continue;
         };
-        let Type::Scalar(scalar) = function.ty(result) else { continue };
-        if scalar == Scalar::Bool || function.pointer_space(ptr) == Space::Thread {
+        let ty = function.ty(result);
+        let is_number = ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool) && ty.lanes() != 3
+            && ty.size() <= MAX_ELEMENT_BYTES;
+        if !is_number || function.pointer_space(ptr) == Space::Thread {
             continue;
         }
         let by = stride(loops, inst, counted.counter, ptr).map(|stride| stride.by);
-        if by == Some(i64::from(scalar.size())) && stays(function, body, ptr) {
+        if by == Some(i64::from(ty.size())) && stays(function, body, ptr) {
             rows.push(row(loops, (inst, counted.counter), load, &insts[..at]));
         }
     }
@@ -203,8 +207,10 @@ fn row(loops: &CountedLoops<'_>, (inst, counter): (Inst, Value), load: Inst, bef
         });
     }
     slice.reverse();
-    let of_counter = stride(loops, inst, counter, counter).expect("the counter has a stride");
-    strides.insert(counter, of_counter);
+    for &param in function.inst(inst).op.params().iter().filter(|param| needed.contains(param)) {
+        let stride = stride(loops, inst, counter, param).expect("the parts of an address have strides");
+        strides.insert(param, stride);
+    }
     Row { load, slice, strides }
 }
 
@@ -294,7 +300,7 @@ impl Writer<'_> {
         let first = blocks.params[number];
         let goes_on = self.value(Op::Compare(strict, first, end), Type::Scalar(Scalar::Bool));
         self.exit_unless(goes_on, blocks.label, &blocks.params);
-        let arrays = self.load_rows(first);
+        let arrays = self.load_rows(&blocks.params);
         let mut next = self.iterations(&blocks.params, number, &arrays);
         let step = self.constant(self.plan.iterations.into(), scalar);
         next[number] = self.value(Op::Binary(BinOp::Add, first, step), Type::Scalar(scalar));
@@ -329,8 +335,10 @@ impl Writer<'_> {
         self.effect(Op::branch(cond, then, otherwise));
     }
 
-    /// Copies the elements of a block, which begins with this value of the counter, to an array for each row.
-    fn load_rows(&mut self, first: Value) -> Vec<Local> {
+    /// Copies the elements of a block, which begins with these values of the loop's parameters, to an array for
+    /// each row.
+    fn load_rows(&mut self, first: &[Value]) -> Vec<Local> {
+        let own = self.function.inst(self.plan.inst).op.params().to_vec();
         let mut arrays = Vec::new();
         let mut loaded = Vec::new();
         for row in &self.plan.rows {
@@ -343,7 +351,9 @@ impl Writer<'_> {
                 unreachable!("a row is loaded")
             };
             let mut cloner = Cloner::new(self.function);
-            cloner.map_value(self.plan.counted.counter, first);
+            for (&param, &value) in own.iter().zip(first) {
+                cloner.map_value(param, value);
+            }
             let copies = cloner.insts(&row.slice);
             let firsts: FxHashMap<Value, (Value, Stride)> =
                 row.strides.iter().map(|(&value, &stride)| (value, (cloner.value(value), stride))).collect();
@@ -364,7 +374,7 @@ impl Writer<'_> {
             let pointer = Type::Ptr(Space::Thread);
             let base = self.value(Op::LocalAddr(local), pointer);
             let ptr = self.value(Op::PtrAdd { base, index: None, scale: 1, offset }, pointer);
-            let align = self.function.ty(value).size() as u32;
+            let align = self.function.ty(value).size();
             self.effect(Op::Store { ptr, value, align, volatile: false });
         }
         arrays
@@ -386,7 +396,7 @@ impl Writer<'_> {
         let mut loaded = Vec::new();
         for (row, &local) in self.plan.rows.iter().zip(arrays) {
             let ty = self.function.ty(self.function.result(row.load));
-            let (pointer, size) = (Type::Ptr(Space::Thread), ty.size() as u32);
+            let (pointer, size) = (Type::Ptr(Space::Thread), ty.size());
             let base = self.value(Op::LocalAddr(local), pointer);
             let index = match scalar {
                 Scalar::I64 => at,

@@ -313,13 +313,16 @@ impl Emitter<'_, '_> {
         let size = i64::from(item.scalar.size());
         let mut elements = Vec::new();
         let mut at = 0;
-        // Two halves of a 64-bit element would only have to be joined again.
-        if size < 8 && item.bytes() >= 16 {
-            let quads = item.bytes() / 16;
-            for value in self.load_quads(place, lanes, 1, quads as usize) {
-                self.split_word(&value, 4, item.scalar, &mut elements);
+        if item.bytes() >= 16 {
+            let quads = (item.bytes() / 16) as usize;
+            if size == 8 {
+                elements = self.load_pairs(place, lanes, quads);
+            } else {
+                for value in self.load_quads(place, lanes, 1, quads) {
+                    self.split_word(&value, 4, item.scalar, &mut elements);
+                }
             }
-            at = 16 * quads;
+            at = 16 * quads as i64;
         }
         while at < item.bytes() {
             let left = item.bytes() - at;

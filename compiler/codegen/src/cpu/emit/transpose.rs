@@ -137,6 +137,32 @@ impl Emitter<'_, '_> {
         parts.into_iter().map(|parts| self.t.concat("i32", step, parts)).collect()
     }
 
+    /// Two 64-bit words from each place, transposed, `pairs` times one after the other.
+    pub(super) fn load_pairs(&mut self, place: &Place, places: &[Opd], pairs: usize) -> Vec<Opd> {
+        let metadata = self.metadata(place);
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 2 * pairs];
+        for places in places.chunks(LINES_TOGETHER) {
+            assert_eq!(places.len(), LINES_TOGETHER, "places are transposed in groups");
+            self.split_loads();
+            for (pair, parts) in parts.chunks_mut(2).enumerate() {
+                let rows = [0, 1].map(|row| {
+                    let quarters = places.iter().skip(row).step_by(2).map(|at| {
+                        let at = self.t.offset(at, &Opd::Int((QUARTER * pair) as i64));
+                        self.t.value(format_args!("load <2 x i64>, ptr {at}, align 1{metadata}"))
+                    });
+                    let quarters = quarters.collect();
+                    self.t.concat("i64", 2, quarters)
+                });
+                for (word, part) in parts.iter_mut().enumerate() {
+                    let n = LINES_TOGETHER;
+                    let picks: Vec<_> = (0..n).map(|lane| Some(lane / 2 * 2 + word + lane % 2 * n)).collect();
+                    part.push(self.t.shuffle("i64", n, &rows[0], &rows[1], &picks));
+                }
+            }
+        }
+        parts.into_iter().map(|parts| self.t.concat("i64", LINES_TOGETHER, parts)).collect()
+    }
+
     /// Transposes the four by four words that the same quarters of four vectors of `n` words are.
     fn transposed(&mut self, rows: &[Opd; 4], n: usize) -> [Opd; 4] {
         assert!(n.is_multiple_of(4), "{n} words are not a multiple of four");
