@@ -5,7 +5,7 @@
 //! check and memory access are shared.
 //!
 //! Indices are often computed in 32 bits, `in[i * n + k + 1]` with an `int` or `uint`, where a sum may wrap
-//! before it is extended. Such loads are members if no sum wraps, which code tests at run time ([`Narrow`]).
+//! before it is extended. Such loads are members if no sum wraps, which code tests at run time ([`NarrowIndex`]).
 //!
 //! Invariant: between the first load of a bundle and any other no instruction changes the memory they read
 //! and no thread stops, so all may be hoisted to the first.
@@ -31,22 +31,13 @@ pub(super) struct Member {
     pub(super) offset: i64,
 }
 
-/// An assumption of a bundle: no sum of the value and a constant in the range wraps before it is extended.
+/// An index in a narrow type that addresses extend after adding constants, with which it may wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Narrow {
+pub(super) struct NarrowIndex {
     pub(super) value: Value,
     pub(super) cast: CastOp,
-    /// The least and the greatest constant.
-    pub(super) low: i64,
-    pub(super) high: i64,
-}
-
-impl Narrow {
-    /// The assumption that both assumptions hold, if they are about one value.
-    fn and(self, other: Self) -> Option<Self> {
-        let is_same = (self.value, self.cast) == (other.value, other.cast);
-        is_same.then(|| Self { low: self.low.min(other.low), high: self.high.max(other.high), ..self })
-    }
+    /// Bytes per index.
+    pub(super) scale: i64,
 }
 
 /// The loads of one thread at constant distances.
@@ -54,8 +45,17 @@ impl Narrow {
 pub(super) struct Bundle {
     /// All, the lowest offset first.
     pub(super) members: Vec<Member>,
-    /// The offsets hold if this does.
-    pub(super) narrow: Option<Narrow>,
+    /// The offsets hold if the index plus the members' constants wrap in all members or in none.
+    pub(super) narrow: Option<NarrowIndex>,
+    /// The members' constants, unless zero.
+    constants: BTreeMap<Inst, i64>,
+}
+
+impl Bundle {
+    /// What a load adds to the narrow index.
+    pub(super) fn constant(&self, inst: Inst) -> i64 {
+        self.constants.get(&inst).copied().unwrap_or(0)
+    }
 }
 
 /// The bundles of a function.
@@ -88,14 +88,14 @@ impl Bundles {
     fn find_in(&mut self, function: &Function, memory: Memory) {
         for_each_run(function, function.body, memory, &mut |run| {
             let mut groups: BTreeMap<Vec<(Term, i64)>, Vec<Member>> = BTreeMap::new();
-            let mut assumed: BTreeMap<Inst, Narrow> = BTreeMap::new();
+            let mut assumed: BTreeMap<Inst, (NarrowIndex, i64)> = BTreeMap::new();
             let own = loads(function, run).filter(|&(.., pointer)| memory.has(function, pointer));
             for (at, inst, pointer) in own {
-                let Some((address, narrow)) = address(function, pointer) else {
+                let Some((address, assumption)) = address(function, pointer) else {
                     // Its distance from other loads is not known.
                     continue;
                 };
-                assumed.extend(narrow.map(|narrow| (inst, narrow)));
+                assumed.extend(assumption.map(|assumption| (inst, assumption)));
                 let member = Member { inst, at, offset: address.constant };
                 groups.entry(address.terms.into_iter().collect()).or_default().push(member);
             }
@@ -110,39 +110,45 @@ impl Bundles {
         self.by_first.get(&inst)
     }
 
-    /// `assumed`: the assumptions of loads that have one. A bundle has assumptions about one value at most.
-    fn keep(&mut self, mut members: Vec<Member>, assumed: &BTreeMap<Inst, Narrow>) {
+    /// `assumed`: the narrow indices of loads that have one, and what they add. A bundle has one at most.
+    fn keep(&mut self, mut members: Vec<Member>, assumed: &BTreeMap<Inst, (NarrowIndex, i64)>) {
         debug_assert!(members.is_sorted_by_key(|member| member.offset), "the lowest member is the first");
-        let mut all: Option<Narrow> = None;
-        members.retain(|member| match (all, assumed.get(&member.inst)) {
-            (_, None) => true,
-            (None, Some(&narrow)) => {
-                all = Some(narrow);
+        let (mut narrow, mut constants) = (None, BTreeMap::new());
+        members.retain(|member| match assumed.get(&member.inst) {
+            Some(&(index, constant)) if *narrow.get_or_insert(index) == index => {
+                constants.insert(member.inst, constant);
                 true
             }
-            (Some(before), Some(&narrow)) => {
-                let both = before.and(narrow);
-                all = both.or(all);
-                both.is_some()
-            }
+            other => other.is_none(),
         });
         if let ([_, _, ..], Some(first)) = (members.as_slice(), first_of(&members)) {
-            let bundle = Bundle { members: from_first(&members, first), narrow: all };
+            let bundle = Bundle { members: from_first(&members, first), narrow, constants };
             self.by_first.insert(first.inst, bundle);
         }
     }
 }
 
-/// The address as a sum, and what that assumes.
-fn address(function: &Function, pointer: Value) -> Option<(Linear<Term>, Option<Narrow>)> {
-    let assuming = Opaque { function, assumed: Some(RefCell::default()) };
+/// The address as a sum. It assumes that the index does not wrap when the constant is added.
+fn address(function: &Function, pointer: Value) -> Option<(Linear<Term>, Option<(NarrowIndex, i64)>)> {
+    let assuming = Opaque { function, indices: Some(RefCell::default()) };
     let sum = Linear::of(function, pointer, &assuming)?;
-    let mut assumed = assuming.assumed.expect("it was given").into_inner();
-    match (assumed.pop(), assumed.as_slice()) {
-        (last, []) => Some((sum, last)),
+    let mut indices = assuming.indices.expect("it was given").into_inner();
+    indices.sort_unstable_by_key(|&(_, constant)| constant == 0);
+    match indices.as_slice() {
+        [] | [(_, 0), ..] => return Some((sum, None)),
+        [(term, constant), rest @ ..] if rest.iter().all(|(other, c)| other != term && *c == 0) => {
+            let &scale = sum.terms.get(term)?;
+            let (value, cast) = match *term {
+                Term::ZExt(value) => (value, CastOp::ZExt),
+                Term::SExt(value) => (value, CastOp::SExt),
+                Term::Whole(_) => unreachable!("what is not extended has no constants"),
+            };
+            return Some((sum, Some((NarrowIndex { value, cast, scale }, *constant))));
+        }
         // More than one sum may wrap.
-        _ => Some((Linear::of(function, pointer, &Opaque { function, assumed: None })?, None)),
+        _ => {}
     }
+    Some((Linear::of(function, pointer, &Opaque { function, indices: None })?, None))
 }
 
 /// Calls `each` for the stretches of a block, and of those nested in it, in which the memory does not change.
@@ -216,19 +222,20 @@ pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
 /// Everything that cannot be taken apart is a term.
 struct Opaque<'a> {
     function: &'a Function,
-    /// What the sum assumes. `None`: it may not assume anything.
-    assumed: Option<RefCell<Vec<Narrow>>>,
+    /// The narrow terms that were met, and the constants with which they may wrap. `None`: none may wrap.
+    indices: Option<RefCell<Vec<(Term, i64)>>>,
 }
 
 impl Opaque<'_> {
-    /// Takes the constants out of a value that is extended, also those with which the sum may wrap.
-    fn without_constants(&self, cast: CastOp, value: Value) -> (Value, i64) {
+    /// A value that is extended, as a term and a constant.
+    fn extended(&self, cast: CastOp, value: Value) -> (Term, i64) {
         let (mut rest, proven) = constants_taken_out(self.function, cast, value, &|function, value| {
             upper_bound(function, Geometry::Any, value)
         });
-        let (Some(assumed), Some(scalar)) = (&self.assumed, self.function.ty(value).scalar()) else {
-            // A vector is not extended in an address.
-            return (rest, proven);
+        let term = |rest| if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
+        let (Some(indices), Some(scalar)) = (&self.indices, self.function.ty(value).scalar()) else {
+            // No sum may wrap.
+            return (term(rest), proven);
         };
         let mut constant = 0i64;
         while let Some(&Op::Binary(BinOp::Add, a, b)) = self.function.def(rest)
@@ -238,11 +245,8 @@ impl Opaque<'_> {
         {
             (rest, constant) = (a, sum);
         }
-        if constant != 0 {
-            let (low, high) = (constant.min(0), constant.max(0));
-            assumed.borrow_mut().push(Narrow { value: rest, cast, low, high });
-        }
-        (rest, proven.wrapping_add(constant))
+        indices.borrow_mut().push((term(rest), constant));
+        (term(rest), proven.wrapping_add(constant))
     }
 }
 
@@ -253,8 +257,7 @@ impl TermPolicy for Opaque<'_> {
         let function = self.function;
         Some(match function.def(value) {
             Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), a)) => {
-                let (rest, constant) = self.without_constants(cast, a);
-                let term = if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
+                let (term, constant) = self.extended(cast, a);
                 TermClass::Sum(plus(term, constant))
             }
             // Products of two values and shifts are terms as they are.

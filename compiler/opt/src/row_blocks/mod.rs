@@ -140,7 +140,8 @@ fn candidate(loops: &CountedLoops<'_>, block: Block, inst: Inst) -> Option<Plan>
             continue;
         };
         let ty = function.ty(result);
-        let is_number = ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool) && ty.lanes() != 3
+        let is_number = ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool)
+            && ty.lanes() != 3
             && ty.size() <= MAX_ELEMENT_BYTES;
         if !is_number || function.pointer_space(ptr) == Space::Thread {
             continue;
@@ -422,8 +423,7 @@ impl Writer<'_> {
         let Op::Continue(_, passed) = self.function.inst(last).op.clone() else {
             unreachable!("the body ends with a continue")
         };
-        let results: Vec<Value> =
-            self.plan.rows.iter().map(|row| self.function.result(row.load)).collect();
+        let results: Vec<Value> = self.plan.rows.iter().map(|row| self.function.result(row.load)).collect();
         let mut cloner = Cloner::new(self.function);
         for (n, (&param, &value)) in own.iter().zip(params).enumerate() {
             cloner.map_value(param, if n == number { counter } else { value });

@@ -9,12 +9,12 @@ use anymetal_ir::eval::mask;
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Value};
 use anymetal_opt::{Feature, RemarkId};
 
-use super::{Emitter, Mask};
 use super::access::{Plan, plan};
 use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use crate::cpu::bundles::{Bundle, Member, Narrow};
+use super::{Emitter, Mask};
+use crate::cpu::bundles::{Bundle, Member, NarrowIndex};
 use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, wrap_int};
 use crate::cpu::storage::Root;
 use crate::limits::cpu::{MAX_CHUNK_BYTES, MAX_RUN_ELEMENTS};
@@ -29,6 +29,17 @@ struct Part {
     item: Item,
     /// Bytes from the bundle's first load.
     offset: i64,
+    /// What it adds to the narrow index.
+    constant: i64,
+}
+
+/// How a bundle is loaded where its offsets may not hold.
+#[derive(Clone, Debug)]
+struct Fallback {
+    /// The index that may wrap, and what the first load adds to it.
+    narrow: Option<(NarrowIndex, i64)>,
+    /// Whether it wraps in no lane, or in all loads of a lane.
+    never_wraps: Opd,
 }
 
 /// Contiguous loads, of one type.
@@ -58,14 +69,14 @@ impl Chunk {
 impl Emitter<'_, '_> {
     /// Loads the bundle whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_bundle(&mut self, inst: Inst, pointer: Value) -> bool {
-        let Some(Bundle { members, narrow }) = self.facts.bundles.of_first(inst) else {
+        let Some(bundle) = self.facts.bundles.of_first(inst) else {
             // The load begins no bundle.
             return false;
         };
         if !self.has(Feature::Bundles) || self.facts.storage.pointer(pointer).root == Root::Many {
             return false;
         }
-        if narrow.is_some_and(|narrow| !self.is_here(narrow.value)) {
+        if bundle.narrow.is_some_and(|narrow| !self.is_here(narrow.value)) {
             // Another region computed the address, and left the index in its registers.
             return false;
         }
@@ -77,17 +88,19 @@ impl Emitter<'_, '_> {
             Lane::Affine { shape, .. } => Some(shape),
             Lane::Varying(_) => None,
         };
-        let chunks = self.chunks(inst, members, shape.as_ref());
+        let chunks = self.chunks(inst, bundle, shape.as_ref());
         let (Some(low), Some(high)) = (chunks.first().map(Chunk::start), chunks.last().map(Chunk::end))
         else {
             // No two loads are better loaded together.
             return false;
         };
         let address = Address { extra: low, ..self.address(pointer, 0, AccessKind::Load) };
-        let narrow = narrow.map_or(Opd::bool(true), |narrow| self.never_wraps(&narrow));
+        let narrow = bundle.narrow.map(|narrow| (narrow, bundle.constant(inst)));
+        let never_wraps = narrow.map_or(Opd::bool(true), |narrow| self.never_wraps(narrow, &chunks));
+        let fallback = Fallback { narrow, never_wraps };
         let loaded = match shape {
-            Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, (high - low, &narrow)),
-            None => self.load_bundle_apart(&address, &chunks, (high - low, &narrow)),
+            Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, (high - low, &fallback)),
+            None => self.load_bundle_apart(&address, &chunks, (high - low, &fallback)),
         };
         let count: usize = chunks.iter().map(|chunk| chunk.item.count).sum();
         assert_eq!(loaded.len(), count, "a bundle has one vector per element");
@@ -106,19 +119,23 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// Whether the sums of a bundle's narrow index wrap in no active lane.
-    fn never_wraps(&mut self, narrow: &Narrow) -> Opd {
+    /// Whether, in each active lane, the narrow index wraps in all loads or in none.
+    fn never_wraps(&mut self, (narrow, first): (NarrowIndex, i64), chunks: &[Chunk]) -> Opd {
+        let constants = || chunks.iter().flat_map(|chunk| &chunk.parts).map(|part| part.constant);
+        let (low, high) = constants().fold((first, first), |(low, high), c| (low.min(c), high.max(c)));
+        if low == high {
+            return Opd::bool(true);
+        }
         let scalar = self.scalar(narrow.value);
         let element = scalar_type(scalar);
         let ty = lanes_type(element);
-        // Read as unsigned, the indices that do not wrap are those up to a limit after the least of them.
-        let unused = narrow.high.wrapping_sub(narrow.low);
-        let limit = wrap_int(element, mask(scalar).wrapping_sub(unused as u64) as i64);
         let least = match narrow.cast {
             CastOp::SExt => i64::MIN >> (64 - scalar.bits()),
             _ => 0,
         };
-        let least = wrap_int(element, least.wrapping_sub(narrow.low));
+        // The distance of the least index from the least that the type has leaves room for the greatest index.
+        let least = wrap_int(element, least.wrapping_sub(low));
+        let limit = wrap_int(element, mask(scalar).wrapping_sub(high.wrapping_sub(low) as u64) as i64);
         let index = self.vector(narrow.value, 0);
         let distance = self.t.value(format_args!("sub {ty} {index}, splat ({element} {least})"));
         let wraps = self.t.value(format_args!("icmp ugt {ty} {distance}, splat ({element} {limit})"));
@@ -128,10 +145,38 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("xor i1 {any}, true"))
     }
 
+    /// The address of a load whose narrow index may wrap where that of the first load does not, or the reverse.
+    fn wrapped_address(
+        &mut self,
+        address: &Address,
+        (narrow, first): (NarrowIndex, i64),
+        part: &Part,
+        site: u32,
+    ) -> Address {
+        let element = scalar_type(self.scalar(narrow.value));
+        let ty = lanes_type(element);
+        let cast = if narrow.cast == CastOp::SExt { "sext" } else { "zext" };
+        // LLVM would take the sums from where the program computes them, and that from the usual path.
+        let index = self.vector(narrow.value, 0);
+        let index = self.t.value(format_args!("freeze {ty} {index}"));
+        let [own, first_own] = [part.constant, first].map(|constant| {
+            let constant = wrap_int(element, constant);
+            let sum = self.t.value(format_args!("add {ty} {index}, splat ({element} {constant})"));
+            self.t.value(format_args!("{cast} {ty} {sum} to <32 x i64>"))
+        });
+        let distance = self.t.value(format_args!("sub <32 x i64> {own}, {first_own}"));
+        let bytes = self.t.value(format_args!("mul <32 x i64> {distance}, splat (i64 {})", narrow.scale));
+        let offsets = self.offsets(address);
+        let offsets = self.t.value(format_args!("add <32 x i64> {offsets}, {bytes}"));
+        let apart = part.constant.wrapping_sub(first).wrapping_mul(narrow.scale);
+        let extra = part.offset.wrapping_sub(apart);
+        Address { offset: Lane::Varying(offsets), value: None, extra, site, ..address.clone() }
+    }
+
     /// What is worth loading together: at least two contiguous loads that are no plain vector loads.
-    fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Affine>) -> Vec<Chunk> {
+    fn chunks(&self, first: Inst, bundle: &Bundle, shape: Option<&Affine>) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
-        for &Member { inst, offset, .. } in members {
+        for &Member { inst, offset, .. } in &bundle.members {
             let data = self.facts.function.inst(inst);
             let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else {
                 unreachable!("bundles consist of loads, not of {:?}", data.op)
@@ -143,7 +188,7 @@ impl Emitter<'_, '_> {
             if is_plain || !self.plan.is_same_region(first, inst) || self.is_part_of_fragment(result) {
                 continue;
             }
-            let part = Part { inst, pointer, result, item, offset };
+            let part = Part { inst, pointer, result, item, offset, constant: bundle.constant(inst) };
             match chunks.last_mut().filter(|chunk| chunk.takes(&part)) {
                 Some(chunk) => {
                     chunk.item.count += item.count;
@@ -162,14 +207,14 @@ impl Emitter<'_, '_> {
         address: &Address,
         shape: &Affine,
         chunks: &[Chunk],
-        (bytes, narrow): (i64, &Opd),
+        (bytes, fallback): (i64, &Fallback),
     ) -> Vec<Opd> {
         let Lane::Affine { bases, .. } = address.offset.clone() else {
             unreachable!("the bundle's pointer is affine, so its offset is")
         };
         assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
         let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
-        let ok = self.t.and(narrow, &ok);
+        let ok = self.t.and(&fallback.never_wraps, &ok);
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         if !fast_only {
@@ -202,7 +247,7 @@ impl Emitter<'_, '_> {
         let fast_end = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_carefully(address, chunks, shape.is_assumed());
+        let careful = self.load_carefully(address, chunks, (shape.is_assumed(), fallback));
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
@@ -211,11 +256,11 @@ impl Emitter<'_, '_> {
         &mut self,
         address: &Address,
         chunks: &[Chunk],
-        (bytes, narrow): (i64, &Opd),
+        (bytes, fallback): (i64, &Fallback),
     ) -> Vec<Opd> {
         let offsets = self.offsets_with_extra(address);
         let (ok, _) = self.lanes_in_bounds(address, &offsets, bytes);
-        let ok = self.t.and(narrow, &ok);
+        let ok = self.t.and(&fallback.never_wraps, &ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         let is_certain = ok.is_text("true");
         if !is_certain {
@@ -231,7 +276,7 @@ impl Emitter<'_, '_> {
         let fast_end = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_carefully(address, chunks, false);
+        let careful = self.load_carefully(address, chunks, (false, fallback));
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
@@ -268,11 +313,21 @@ impl Emitter<'_, '_> {
     }
 
     /// Load by load, with checks and reports.
-    fn load_carefully(&mut self, address: &Address, chunks: &[Chunk], is_assumed: bool) -> Vec<Opd> {
+    fn load_carefully(
+        &mut self,
+        address: &Address,
+        chunks: &[Chunk],
+        (is_assumed, fallback): (bool, &Fallback),
+    ) -> Vec<Opd> {
         let mut careful = Vec::new();
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
             let site = self.site(part.inst, part.pointer, AccessKind::Load, part.item.bytes() as u32);
-            let here = Address { extra: part.offset, site, ..address.clone() };
+            let here = match fallback.narrow {
+                Some(narrow) if part.constant != narrow.1 => {
+                    self.wrapped_address(address, narrow, part, site)
+                }
+                _ => Address { extra: part.offset, site, ..address.clone() },
+            };
             if is_assumed && self.has(Feature::ColdGather) {
                 // The lanes are elsewhere, and may well be in bounds.
                 let element = scalar_type(part.item.scalar);
