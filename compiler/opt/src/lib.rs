@@ -40,6 +40,7 @@ pub mod reg2mem;
 pub mod remark;
 mod returns;
 mod rewrite_blocks;
+pub mod row_blocks;
 pub mod selective_inline;
 pub mod specialise;
 pub mod speculate_select_loads;

@@ -40,6 +40,17 @@ pub(crate) const MAX_SHORT_TRIPS: usize = 10;
 /// Maximum number of instructions that one run of the unroller adds to a function. Nested loops multiply.
 pub(crate) const MAX_UNROLL_GROWTH: usize = 16_384;
 
+// Rows in blocks.
+
+/// Maximum number of iterations that load at once. A block of bytes is a vector of the smallest registers.
+pub(crate) const MAX_BLOCK_ITERATIONS: u32 = 16;
+
+/// Maximum number of loads of a loop whose rows are loaded in blocks. Each has a private array.
+pub(crate) const MAX_BLOCKED_ROWS: usize = 4;
+
+/// Maximum size of a loop that is copied to run in blocks. In larger loops, loads are a small part.
+pub(crate) const MAX_BLOCKED_SIZE: usize = 96;
+
 // Versions and branches.
 
 /// Maximum size of the code that `uniform_div_versioning` clones for one test.

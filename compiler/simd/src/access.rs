@@ -160,15 +160,32 @@ pub fn load_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32
             });
             each.sum::<u32>() + joins(runs.len())
         }
-        Strategy::Span { elements, .. } => {
-            // Each register of the result comes from several of the stretch.
-            let (all, result) = (registers(*elements), registers(LANES));
-            all + count * result * (2 * all.div_ceil(result) - 1)
+        Strategy::Span { elements, picks, .. } => {
+            // Each register of the result comes from several of the stretch: of words, if elements are narrow.
+            let words = item.size() as u32 * word_elements(picks, item) as u32;
+            let result = registers(LANES) * words / item.size() as u32;
+            let all = registers(*elements).max(result);
+            let narrowings = if words == item.size() as u32 { 0 } else { result + registers(LANES) };
+            all + count * (result * (all.div_ceil(result) - 1) + narrowings)
         }
-        Strategy::Lanes if features.fast_gather && matches!(item.bits(), 32 | 64) => 2 * LANES as u32 * count,
-        // A load and an insertion.
-        Strategy::Lanes | Strategy::Varying => 2 * LANES as u32 * count + joins(LANES / 8),
+        // A load and an insertion, which are one instruction for halves of a register.
+        Strategy::Lanes | Strategy::Varying => {
+            let each = if item.bits() == 64 && !features.fast_gather { 1 } else { 2 };
+            each * LANES as u32 * count + joins(LANES / 8)
+        }
         Strategy::Pieces(_) => unreachable!("pieces are stored"),
+    }
+}
+
+/// Of how many elements the words are that a span of narrow elements is loaded as: all lanes begin at a word, and
+/// narrowing words is cheaper than picking elements.
+pub fn word_elements(picks: &[usize], item: Item) -> usize {
+    let fits = |elements: usize| {
+        elements as i64 * item.size() <= 8 && picks.iter().all(|pick| pick.is_multiple_of(elements))
+    };
+    match item.size() < 4 && item.scalar != Scalar::Bool {
+        true => [8, 4, 2].into_iter().find(|&elements| fits(elements)).unwrap_or(1),
+        false => 1,
     }
 }
 

@@ -4,16 +4,21 @@
 //! point) would need one gather per element. A bundle groups such loads of a block, so that address, bounds
 //! check and memory access are shared.
 //!
+//! Indices are often computed in 32 bits, `in[i * n + k + 1]` with an `int` or `uint`, where a sum may wrap
+//! before it is extended. Such loads are members if no sum wraps, which code tests at run time ([`NarrowIndex`]).
+//!
 //! Invariant: between the first load of a bundle and any other no instruction changes the memory they read
 //! and no thread stops, so all may be hoisted to the first.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::access::{Item, few_runs};
 use crate::limits::{MAX_CHUNK_BYTES, MAX_SPAN};
-use anymetal_analysis::divergence::{Affine, Divergence, Geometry};
+use anymetal_analysis::divergence::{Affine, Assumption, Divergence, Geometry};
 use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
+use anymetal_ir::eval::sign_extend;
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// A load of a bundle.
@@ -27,11 +32,40 @@ pub struct Member {
     pub offset: i64,
 }
 
+/// An index in a narrow type that addresses extend after adding constants, with which it may wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NarrowIndex {
+    /// The index.
+    pub value: Value,
+    /// How it is extended.
+    pub cast: CastOp,
+    /// Bytes per index.
+    pub scale: i64,
+}
+
+/// The loads of one thread at constant distances.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// All, the lowest offset first.
+    pub members: Vec<Member>,
+    /// The offsets hold if the index plus the members' constants wrap in all members or in none.
+    pub narrow: Option<NarrowIndex>,
+    /// The members' constants, unless zero.
+    constants: BTreeMap<Inst, i64>,
+}
+
+impl Bundle {
+    /// What a load adds to the narrow index.
+    pub fn constant(&self, inst: Inst) -> i64 {
+        self.constants.get(&inst).copied().unwrap_or(0)
+    }
+}
+
 /// The bundles of a function.
 #[derive(Debug, Default)]
 pub struct Bundles {
-    /// By the first load of each in program order: all, the lowest offset first.
-    by_first: BTreeMap<Inst, Vec<Member>>,
+    /// By the first load of each in program order.
+    by_first: BTreeMap<Inst, Bundle>,
 }
 
 /// What an address is made of, besides its allocation and a constant.
@@ -57,27 +91,62 @@ impl Bundles {
     fn find_in(&mut self, function: &Function, memory: Memory) {
         for_each_run(function, function.body, memory, &mut |run| {
             let mut groups: BTreeMap<Vec<(Term, i64)>, Vec<Member>> = BTreeMap::new();
+            let mut assumed: BTreeMap<Inst, (NarrowIndex, i64)> = BTreeMap::new();
             let own = loads(function, run).filter(|&(.., pointer)| memory.has(function, pointer));
             for (at, inst, pointer) in own {
-                let Some(address) = Linear::of(function, pointer, &Opaque(function)) else {
+                let Some((address, assumption)) = address(function, pointer) else {
                     // Its distance from other loads is not known.
                     continue;
                 };
+                assumed.extend(assumption.map(|assumption| (inst, assumption)));
                 let member = Member { inst, at, offset: address.constant };
                 groups.entry(address.terms.into_iter().collect()).or_default().push(member);
             }
             for members in groups.into_values().flat_map(near_each_other) {
-                self.keep(&members);
+                self.keep(members, &assumed);
             }
         });
     }
 
-    fn keep(&mut self, members: &[Member]) {
+    /// `assumed`: the narrow indices of loads that have one, and what they add. A bundle has one at most.
+    fn keep(&mut self, mut members: Vec<Member>, assumed: &BTreeMap<Inst, (NarrowIndex, i64)>) {
         debug_assert!(members.is_sorted_by_key(|member| member.offset), "the lowest member is the first");
-        if let ([_, _, ..], Some(first)) = (members, first_of(members)) {
-            self.by_first.insert(first.inst, from_first(members, first));
+        let (mut narrow, mut constants) = (None, BTreeMap::new());
+        members.retain(|member| match assumed.get(&member.inst) {
+            Some(&(index, constant)) if *narrow.get_or_insert(index) == index => {
+                constants.insert(member.inst, constant);
+                true
+            }
+            other => other.is_none(),
+        });
+        if let ([_, _, ..], Some(first)) = (members.as_slice(), first_of(&members)) {
+            let bundle = Bundle { members: from_first(&members, first), narrow, constants };
+            self.by_first.insert(first.inst, bundle);
         }
     }
+}
+
+/// The address as a sum. It assumes that the index does not wrap when the constant is added.
+fn address(function: &Function, pointer: Value) -> Option<(Linear<Term>, Option<(NarrowIndex, i64)>)> {
+    let assuming = Opaque { function, indices: Some(RefCell::default()) };
+    let sum = Linear::of(function, pointer, &assuming)?;
+    let mut indices = assuming.indices.expect("it was given").into_inner();
+    indices.sort_unstable_by_key(|&(_, constant)| constant == 0);
+    match indices.as_slice() {
+        [] | [(_, 0), ..] => return Some((sum, None)),
+        [(term, constant), rest @ ..] if rest.iter().all(|(other, c)| other != term && *c == 0) => {
+            let &scale = sum.terms.get(term)?;
+            let (value, cast) = match *term {
+                Term::ZExt(value) => (value, CastOp::ZExt),
+                Term::SExt(value) => (value, CastOp::SExt),
+                Term::Whole(_) => unreachable!("what is not extended has no constants"),
+            };
+            return Some((sum, Some((NarrowIndex { value, cast, scale }, *constant))));
+        }
+        // More than one sum may wrap.
+        _ => {}
+    }
+    Some((Linear::of(function, pointer, &Opaque { function, indices: None })?, None))
 }
 
 /// A load that is done together with others.
@@ -93,6 +162,8 @@ pub struct Part {
     pub item: Item,
     /// Bytes from the first load of the group in program order.
     pub offset: i64,
+    /// What it adds to the narrow index of its bundle.
+    pub constant: i64,
 }
 
 impl Part {
@@ -103,7 +174,7 @@ impl Part {
         let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else {
             unreachable!("loads are grouped, and {inst} is not a load")
         };
-        Self { inst, pointer, result, item: Item::of(function.ty(result)), offset }
+        Self { inst, pointer, result, item: Item::of(function.ty(result)), offset, constant: 0 }
     }
 }
 
@@ -134,24 +205,56 @@ impl Chunk {
     }
 }
 
+/// What of a bundle is loaded together.
+#[derive(Clone, Debug)]
+pub struct LoadBundle {
+    /// Its loads, at least two in each chunk.
+    pub chunks: Vec<Chunk>,
+    /// The lanes' offsets, if they are loaded by their pattern.
+    pub lanes: Option<Affine>,
+    /// The index that is not to wrap in some loads only, and what the first load adds to it.
+    pub narrow: Option<(NarrowIndex, i64)>,
+}
+
+impl LoadBundle {
+    /// The loads.
+    pub fn loads(&self) -> impl Iterator<Item = Inst> {
+        self.chunks.iter().flat_map(|chunk| &chunk.parts).map(|part| part.inst)
+    }
+}
+
 impl Bundles {
     /// What is worth loading together of each bundle, by its first load: at least two contiguous loads whose
-    /// lanes are no runs. `is_apart` says that a load is not done with the first.
-    pub(crate) fn chunks(
+    /// lanes are no runs. `is_apart` says that a load is not done with the first, and `is_known_at` that a
+    /// value is computed where the load is.
+    pub(crate) fn load_bundles(
         &self,
         function: &Function,
         divergence: &Divergence,
         is_apart: &dyn Fn(Inst, &Part) -> bool,
-    ) -> BTreeMap<Inst, Vec<Chunk>> {
-        let of_members = |first: Inst, members: &[Member]| {
+        is_known_at: &dyn Fn(Value, Inst) -> bool,
+    ) -> BTreeMap<Inst, LoadBundle> {
+        let load_bundle = |first: Inst, bundle: &Bundle| {
+            let narrow = bundle.narrow.map(|narrow| (narrow, bundle.constant(first)));
+            if narrow.is_some_and(|(narrow, _)| !is_known_at(narrow.value, first)) {
+                // Another region computed the address, and left the index in its registers.
+                return None;
+            }
             let &Op::Load { ptr, .. } = &function.inst(first).op else {
                 unreachable!("loads are bundled, and {first} is not a load")
             };
             let lanes = divergence.shape(ptr).affine();
+            if lanes.is_some_and(Affine::is_uniform) {
+                // Of one place each lane loads all, as a scalar.
+                return None;
+            }
+            // Where the lanes' distance is known at run time only, it is seldom that of one row or column. A
+            // test of the lanes themselves serves all loads.
+            let lanes = lanes.filter(|lanes| lanes.assumption != Some(Assumption::UnitFactor));
             let mut chunks: Vec<Chunk> = Vec::new();
-            // Of one place each lane loads all, as a scalar.
-            let members = if lanes.is_some_and(Affine::is_uniform) { &[] } else { members };
-            for part in members.iter().map(|member| Part::of(function, member)) {
+            for member in &bundle.members {
+                let part =
+                    Part { constant: bundle.constant(member.inst), ..Part::of(function, member) };
                 let is_plain = lanes.is_some_and(|lanes| few_runs(lanes, part.item).is_some());
                 if is_plain || is_apart(first, &part) {
                     continue;
@@ -165,15 +268,20 @@ impl Bundles {
                 }
             }
             chunks.retain(|chunk| chunk.parts.len() > 1);
-            chunks
+            (!chunks.is_empty()).then(|| LoadBundle { chunks, lanes: lanes.cloned(), narrow })
         };
-        let all = self.by_first.iter().map(|(&first, members)| (first, of_members(first, members)));
-        all.filter(|(_, chunks)| !chunks.is_empty()).collect()
+        let all = self.by_first.iter();
+        all.filter_map(|(&first, bundle)| Some((first, load_bundle(first, bundle)?))).collect()
     }
 }
 
 /// Calls `each` for the stretches of a block, and of those nested in it, in which the memory does not change.
-pub fn for_each_run(function: &Function, block: Block, memory: Memory, each: &mut impl FnMut(&[Inst])) {
+pub fn for_each_run(
+    function: &Function,
+    block: Block,
+    memory: Memory,
+    each: &mut impl FnMut(&[Inst]),
+) {
     let insts = function.block(block);
     let mut start = 0;
     for (at, &inst) in insts.iter().enumerate() {
@@ -236,19 +344,44 @@ pub fn from_first(members: &[Member], first: Member) -> Vec<Member> {
 }
 
 /// Everything that cannot be taken apart is a term.
-struct Opaque<'a>(&'a Function);
+struct Opaque<'a> {
+    function: &'a Function,
+    /// The narrow terms that were met, and the constants with which they may wrap. `None`: none may wrap.
+    indices: Option<RefCell<Vec<(Term, i64)>>>,
+}
+
+impl Opaque<'_> {
+    /// A value that is extended, as a term and a constant.
+    fn extended(&self, cast: CastOp, value: Value) -> (Term, i64) {
+        let (mut rest, proven) = constants_taken_out(self.function, cast, value, &|function, value| {
+            upper_bound(function, Geometry::Any, value)
+        });
+        let term = |rest| if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
+        let (Some(indices), Some(scalar)) = (&self.indices, self.function.ty(value).scalar()) else {
+            // No sum may wrap.
+            return (term(rest), proven);
+        };
+        let mut constant = 0i64;
+        while let Some(&Op::Binary(BinOp::Add, a, b)) = self.function.def(rest)
+            && let Some(added) = self.function.as_const(b)
+            && let Some(sum) = constant.checked_add(sign_extend(scalar, added))
+            && sum.unsigned_abs() <= MAX_SPAN as u64
+        {
+            (rest, constant) = (a, sum);
+        }
+        indices.borrow_mut().push((term(rest), constant));
+        (term(rest), proven.wrapping_add(constant))
+    }
+}
 
 impl TermPolicy for Opaque<'_> {
     type Term = Term;
 
     fn find(&self, value: Value) -> Option<TermClass<Term>> {
-        let Opaque(function) = *self;
+        let function = self.function;
         Some(match function.def(value) {
             Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), a)) => {
-                let (rest, constant) = constants_taken_out(function, cast, a, &|function, value| {
-                    upper_bound(function, Geometry::Any, value)
-                });
-                let term = if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
+                let (term, constant) = self.extended(cast, a);
                 TermClass::Sum(plus(term, constant))
             }
             // Products of two values and shifts are terms as they are.
@@ -278,7 +411,7 @@ mod tests {
         let text = format!("func f0 \"f\" (v0: ptr.device, v1: ptr.device) {{\n{body}\n}}\n");
         let module = anymetal_ir::parse_module(&text).expect("the text is well formed");
         let bundles = Bundles::new(&module.functions[0]);
-        bundles.by_first.values().map(|members| members.iter().map(|m| m.offset).collect()).collect()
+        bundles.by_first.values().map(|bundle| bundle.members.iter().map(|m| m.offset).collect()).collect()
     }
 
     const THREE: &str = "

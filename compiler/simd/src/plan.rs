@@ -12,7 +12,7 @@ use anymetal_ir::{Inst, Kernel, Module, Op, Space, Value};
 use anymetal_opt::{Feature, PassOptions};
 
 use crate::access::{Item, Strategy, of_load, of_store};
-use crate::bundles::{Chunk, Part};
+use crate::bundles::{LoadBundle, Part};
 use crate::constructs::Constructs;
 use crate::facts::Facts;
 use crate::fragments::Fragments;
@@ -74,7 +74,7 @@ pub struct Plan<'a> {
     /// Parts of matrices.
     pub fragments: Fragments,
     /// Loads at constant distances that are done together, by the first.
-    pub bundles: BTreeMap<Inst, Vec<Chunk>>,
+    pub bundles: BTreeMap<Inst, LoadBundle>,
     /// Loads of stencils.
     pub stencil_rows: StencilRows,
     /// How threadgroups that no limit concerns run, where that is another way.
@@ -104,22 +104,29 @@ impl<'a> Plan<'a> {
         };
         let is_known_at = |value: Value, inst: Inst| regions.is_known_at(function, &divergence, value, inst);
         let bundles = match has(Feature::Bundles) {
-            true => facts.bundles.chunks(function, &divergence, &|first, part| {
-                storage.pointer(part.pointer).root == Root::Many || is_apart(first, part)
-            }),
+            true => {
+                let is_apart = |first: Inst, part: &Part| {
+                    storage.pointer(part.pointer).root == Root::Many || is_apart(first, part)
+                };
+                facts.bundles.load_bundles(function, &divergence, &is_apart, &is_known_at)
+            }
             false => BTreeMap::new(),
         };
+        let bundled: BTreeSet<Inst> = bundles.values().flat_map(LoadBundle::loads).collect();
+        let is_apart = |first: Inst, part: &Part| bundled.contains(&part.inst) || is_apart(first, part);
         let stencil_rows = match has(Feature::StencilRows) {
             true => StencilRows::new(function, &divergence, storage, &is_apart, &is_known_at),
             false => StencilRows::default(),
         };
-        let nontemporal =
-            if has(Feature::NonTemporal) { NonTemporal::new(facts) } else { NonTemporal::default() };
         let interior = has(Feature::Interior).then(|| {
             let rows = (&regions, &stencil_rows);
             InteriorPath::new((facts, &divergence), rows, options.kernel, options.features)
         });
         let interior = interior.flatten();
+        let nontemporal = match has(Feature::NonTemporal) {
+            true => NonTemporal::new(facts),
+            false => NonTemporal::default(),
+        };
         let accesses = BTreeMap::new();
         let mut plan = Self {
             facts,
@@ -152,9 +159,10 @@ impl<'a> Plan<'a> {
 
     fn plan_accesses(&mut self, options: PlanOptions<'_>) {
         let function = self.facts.function;
-        let bundled = self.bundles.iter().flat_map(|(&first, chunks)| {
-            chunks.iter().flat_map(|chunk| &chunk.parts).map(move |part| (part.inst, first))
-        });
+        let bundled = self
+            .bundles
+            .iter()
+            .flat_map(|(&first, bundle)| bundle.loads().map(move |load| (load, first)));
         let in_rows = self
             .stencil_rows
             .rows()
@@ -221,20 +229,19 @@ impl<'a> Plan<'a> {
             order.insert(inst, order.len());
         });
         let mut done = BTreeMap::new();
-        let groups = self.bundles.iter().map(|(first, chunks)| {
-            (first, chunks.iter().flat_map(|chunk| &chunk.parts).copied().collect::<Vec<_>>())
-        });
-        let rows = self.stencil_rows.rows().iter().map(|(first, row)| (first, row.parts.clone()));
-        for (first, parts) in groups.chain(rows) {
-            for part in parts {
-                if order[&part.inst] < order[first] {
-                    return Err(format!("{} is loaded with {first}, which comes after it", part.inst));
+        let bundles = self.bundles.iter().map(|(first, bundle)| (first, bundle.loads().collect::<Vec<_>>()));
+        let rows = self.stencil_rows.rows().iter();
+        let rows = rows.map(|(first, row)| (first, row.parts.iter().map(|part| part.inst).collect()));
+        for (first, loads) in bundles.chain(rows) {
+            for load in loads {
+                if order[&load] < order[first] {
+                    return Err(format!("{load} is loaded with {first}, which comes after it"));
                 }
-                if !self.regions.is_same_region(*first, part.inst) {
-                    return Err(format!("{} is loaded with {first} of another region", part.inst));
+                if !self.regions.is_same_region(*first, load) {
+                    return Err(format!("{load} is loaded with {first} of another region"));
                 }
-                if let Some(other) = done.insert(part.inst, *first) {
-                    return Err(format!("{} is loaded with {first} and with {other}", part.inst));
+                if let Some(other) = done.insert(load, *first) {
+                    return Err(format!("{load} is loaded with {first} and with {other}"));
                 }
             }
         }

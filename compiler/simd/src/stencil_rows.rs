@@ -227,7 +227,7 @@ impl Finder<'_> {
         let low = parts[0].offset;
         let mut max_offset = i64::MAX;
         for part in &parts {
-            let index = narrow_index(function, self.storage, part.pointer, &lanes, self.divergence)?;
+            let index = widened_index(function, self.storage, part.pointer, &lanes, self.divergence)?;
             if !(self.is_known_at)(index.value, part.inst) {
                 return None;
             }
@@ -243,7 +243,7 @@ impl Finder<'_> {
 
 /// An index of 32 bits that an access's address is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct NarrowIndex {
+pub struct WidenedIndex {
     /// The index before it is widened.
     pub value: Value,
     /// The largest offset of the first lane at which widening it wraps in no lane.
@@ -251,13 +251,13 @@ pub struct NarrowIndex {
 }
 
 /// The index of an assumed affine pointer into an argument, if widening it is where lanes may wrap.
-pub fn narrow_index(
+pub fn widened_index(
     function: &Function,
     storage: &Storage,
     pointer: Value,
     lanes: &Affine,
     divergence: &Divergence,
-) -> Option<NarrowIndex> {
+) -> Option<WidenedIndex> {
     if !lanes.is_assumed() || lanes.segments != 1 {
         return None;
     }
@@ -275,7 +275,7 @@ pub fn narrow_index(
         return None;
     }
     let max_offset = ((max - high) * i64::from(scale)).checked_add(offset)?;
-    Some(NarrowIndex { value, max_offset })
+    Some(WidenedIndex { value, max_offset })
 }
 
 /// The address as what stencil rows have in common, and the bytes that tell their members apart.

@@ -5,33 +5,44 @@
 //! fault reports equal those of single loads.
 
 use anymetal_abi::AccessKind;
-use anymetal_ir::{Inst, Scalar, Value};
+use anymetal_ir::eval::mask;
+use anymetal_ir::{CastOp, Inst, Scalar, Value};
 use anymetal_opt::{Feature, RemarkId};
 
-use super::Emitter;
 use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use anymetal_analysis::divergence::Affine;
+use super::{Emitter, Mask};
 use anymetal_simd::access::few_runs;
-use anymetal_simd::bundles::Chunk;
+use anymetal_simd::bundles::{Chunk, LoadBundle, NarrowIndex, Part};
 use anymetal_simd::limits::MAX_RUN_ELEMENTS;
+use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, wrap_int};
+use anymetal_analysis::divergence::Affine;
+
+/// How a bundle is loaded where its offsets may not hold.
+#[derive(Clone, Debug)]
+struct Fallback {
+    /// The index that may wrap, and what the first load adds to it.
+    narrow: Option<(NarrowIndex, i64)>,
+    /// Whether it wraps in no lane, or in all loads of a lane.
+    never_wraps: Opd,
+}
 
 impl Emitter<'_, '_> {
     /// Loads the bundle whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_bundle(&mut self, inst: Inst, pointer: Value) -> bool {
         let plan = self.plan;
-        let Some(chunks) = plan.bundles.get(&inst) else {
+        let Some(LoadBundle { chunks, lanes, narrow }) = plan.bundles.get(&inst) else {
             // The load begins no bundle.
             return false;
         };
-        let shape = self.lane(pointer, 0).affine().cloned();
         let (low, high) = (chunks[0].start(), chunks[chunks.len() - 1].end());
         let address = Address { extra: low, ..self.address(pointer, 0, AccessKind::Load) };
-        let loaded = match shape {
-            Some(shape) => self.load_bundle_affine(&address, &shape, chunks, high - low),
-            None => self.load_bundle_apart(&address, chunks, high - low),
+        let never_wraps = narrow.map_or(Opd::bool(true), |narrow| self.never_wraps(narrow, chunks));
+        let fallback = Fallback { narrow: *narrow, never_wraps };
+        let loaded = match lanes {
+            Some(lanes) => self.load_bundle_affine(&address, lanes, chunks, (high - low, &fallback)),
+            None => self.load_bundle_apart(&address, chunks, (high - low, &fallback)),
         };
         let count: usize = chunks.iter().map(|chunk| chunk.item.count).sum();
         assert_eq!(loaded.len(), count, "a bundle has one vector per element");
@@ -44,19 +55,74 @@ impl Emitter<'_, '_> {
         chunks.iter().flat_map(|chunk| &chunk.parts).any(|part| part.inst == inst)
     }
 
+    /// Whether, in each active lane, the narrow index wraps in all loads or in none.
+    fn never_wraps(&mut self, (narrow, first): (NarrowIndex, i64), chunks: &[Chunk]) -> Opd {
+        let constants = || chunks.iter().flat_map(|chunk| &chunk.parts).map(|part| part.constant);
+        let (low, high) = constants().fold((first, first), |(low, high), c| (low.min(c), high.max(c)));
+        if low == high {
+            return Opd::bool(true);
+        }
+        let scalar = self.scalar(narrow.value);
+        let element = scalar_type(scalar);
+        let ty = lanes_type(element);
+        let least = match narrow.cast {
+            CastOp::SExt => i64::MIN >> (64 - scalar.bits()),
+            _ => 0,
+        };
+        // The distance of the least index from the least that the type has leaves room for the greatest index.
+        let least = wrap_int(element, least.wrapping_sub(low));
+        let limit = wrap_int(element, mask(scalar).wrapping_sub(high.wrapping_sub(low) as u64) as i64);
+        let index = self.vector(narrow.value, 0);
+        let distance = self.t.value(format_args!("sub {ty} {index}, splat ({element} {least})"));
+        let wraps = self.t.value(format_args!("icmp ugt {ty} {distance}, splat ({element} {limit})"));
+        let active = self.mask.clone();
+        let wraps = self.both(&active, &wraps);
+        let any = self.any(&Mask::Some(wraps));
+        self.t.value(format_args!("xor i1 {any}, true"))
+    }
+
+    /// The address of a load whose narrow index may wrap where that of the first load does not, or the reverse.
+    fn wrapped_address(
+        &mut self,
+        address: &Address,
+        (narrow, first): (NarrowIndex, i64),
+        part: &Part,
+        site: u32,
+    ) -> Address {
+        let element = scalar_type(self.scalar(narrow.value));
+        let ty = lanes_type(element);
+        let cast = if narrow.cast == CastOp::SExt { "sext" } else { "zext" };
+        // LLVM would take the sums from where the program computes them, and that from the usual path.
+        let index = self.vector(narrow.value, 0);
+        let index = self.t.value(format_args!("freeze {ty} {index}"));
+        let [own, first_own] = [part.constant, first].map(|constant| {
+            let constant = wrap_int(element, constant);
+            let sum = self.t.value(format_args!("add {ty} {index}, splat ({element} {constant})"));
+            self.t.value(format_args!("{cast} {ty} {sum} to <32 x i64>"))
+        });
+        let distance = self.t.value(format_args!("sub <32 x i64> {own}, {first_own}"));
+        let bytes = self.t.value(format_args!("mul <32 x i64> {distance}, splat (i64 {})", narrow.scale));
+        let offsets = self.offsets(address);
+        let offsets = self.t.value(format_args!("add <32 x i64> {offsets}, {bytes}"));
+        let apart = part.constant.wrapping_sub(first).wrapping_mul(narrow.scale);
+        let extra = part.offset.wrapping_sub(apart);
+        Address { offset: Lane::Varying(offsets), value: None, extra, site, ..address.clone() }
+    }
+
     /// Lanes at known distances from a few bases.
     fn load_bundle_affine(
         &mut self,
         address: &Address,
         shape: &Affine,
         chunks: &[Chunk],
-        bytes: i64,
+        (bytes, fallback): (i64, &Fallback),
     ) -> Vec<Opd> {
         let Lane::Affine { bases, .. } = address.offset.clone() else {
             unreachable!("the bundle's pointer is affine, so its offset is")
         };
         assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
         let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
+        let ok = self.t.and(&fallback.never_wraps, &ok);
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         if !fast_only {
@@ -89,14 +155,20 @@ impl Emitter<'_, '_> {
         let fast_end = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_carefully(address, chunks, shape.is_assumed());
+        let careful = self.load_carefully(address, chunks, (shape.is_assumed(), fallback));
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
     /// Lanes anywhere.
-    fn load_bundle_apart(&mut self, address: &Address, chunks: &[Chunk], bytes: i64) -> Vec<Opd> {
+    fn load_bundle_apart(
+        &mut self,
+        address: &Address,
+        chunks: &[Chunk],
+        (bytes, fallback): (i64, &Fallback),
+    ) -> Vec<Opd> {
         let offsets = self.offsets_with_extra(address);
         let (ok, _) = self.lanes_in_bounds(address, &offsets, bytes);
+        let ok = self.t.and(&fallback.never_wraps, &ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         let is_certain = ok.is_text("true");
         if !is_certain {
@@ -112,7 +184,7 @@ impl Emitter<'_, '_> {
         let fast_end = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_carefully(address, chunks, false);
+        let careful = self.load_carefully(address, chunks, (false, fallback));
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
@@ -149,11 +221,21 @@ impl Emitter<'_, '_> {
     }
 
     /// Load by load, with checks and reports.
-    fn load_carefully(&mut self, address: &Address, chunks: &[Chunk], is_assumed: bool) -> Vec<Opd> {
+    fn load_carefully(
+        &mut self,
+        address: &Address,
+        chunks: &[Chunk],
+        (is_assumed, fallback): (bool, &Fallback),
+    ) -> Vec<Opd> {
         let mut careful = Vec::new();
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
             let site = self.site(part.inst, part.pointer, AccessKind::Load, part.item.bytes() as u32);
-            let here = Address { extra: part.offset, site, ..address.clone() };
+            let here = match fallback.narrow {
+                Some(narrow) if part.constant != narrow.1 => {
+                    self.wrapped_address(address, narrow, part, site)
+                }
+                _ => Address { extra: part.offset, site, ..address.clone() },
+            };
             if is_assumed && self.has(Feature::ColdGather) {
                 // The lanes are elsewhere, and may well be in bounds.
                 let element = scalar_type(part.item.scalar);
@@ -194,21 +276,24 @@ impl Emitter<'_, '_> {
         let size = i64::from(item.scalar.size());
         let mut elements = Vec::new();
         let mut at = 0;
+        if item.bytes() >= 16 {
+            let quads = (item.bytes() / 16) as usize;
+            if size == 8 {
+                elements = self.load_pairs(place, lanes, quads);
+            } else {
+                for value in self.load_quads(place, lanes, 1, quads) {
+                    self.split_word(&value, 4, item.scalar, &mut elements);
+                }
+            }
+            at = 16 * quads as i64;
+        }
         while at < item.bytes() {
             let left = item.bytes() - at;
-            let bytes = [16, 8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).expect("one byte is left");
-            // Two halves of a 64-bit element would only have to be joined again.
-            let bytes = if size == 8 { 8 } else { bytes.max(size) };
+            let bytes = [8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).expect("one byte is left");
+            let bytes = bytes.max(size);
             let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &Opd::Int(at))).collect();
-            let words = if bytes == 16 {
-                self.load_quads(place, &places, 1)
-            } else {
-                vec![self.load_words(place, &places, bytes)]
-            };
-            let word = if bytes == 16 { 4 } else { bytes };
-            for value in words {
-                self.split_word(&value, word, item.scalar, &mut elements);
-            }
+            let word = self.load_words(place, &places, bytes);
+            self.split_word(&word, bytes, item.scalar, &mut elements);
             at += bytes;
         }
         assert_eq!(elements.len(), item.count, "the words contain all elements of the item");

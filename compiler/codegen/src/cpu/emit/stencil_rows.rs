@@ -111,7 +111,7 @@ impl<'a> Emitter<'a, '_> {
     /// not exist.
     fn row_conditions(&mut self, loads: &RowLoads) -> Conditions {
         let (low, high) = (loads.parts[0], loads.parts[loads.parts.len() - 1]);
-        let forms = loads.parts.iter().map(|part| self.form_of_narrow_index(part.pointer)).collect();
+        let forms = loads.parts.iter().map(|part| self.form_of_widened_index(part.pointer)).collect();
         let address = self.address(low.pointer, 0, AccessKind::Load);
         let Lane::Affine { bases, .. } = &address.offset else {
             unreachable!("members of a stencil row have affine offsets")

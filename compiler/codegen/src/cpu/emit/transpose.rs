@@ -18,6 +18,8 @@ const QUARTER: usize = 16;
 const REGISTER: usize = 8;
 /// Quarters of a row that is put together at once: a whole register, at most.
 const ROW_QUARTERS: usize = 4;
+/// Lines of the cache that are loaded in parts at once.
+const LINES_TOGETHER: usize = 8;
 
 /// Elements `low` and `low + 1` of each quarter of two vectors of `n`, in turns.
 fn singles(low: usize, n: usize) -> [usize; 4] {
@@ -58,7 +60,7 @@ impl Emitter<'_, '_> {
         let quarters = self.quarters(element, item.count, lanes).filter(|_| element != "i8")?;
         let offset = |quarter: usize| Opd::Int((quarter * QUARTER) as i64);
         let places: Vec<Opd> = (0..quarters).map(|quarter| self.t.offset(at, &offset(quarter))).collect();
-        let words = self.load_quads(place, &places, lanes / quarters);
+        let words = self.load_quads(place, &places, lanes / quarters, 1);
         Some(words.iter().map(|words| self.words_as(quarters, words, element, lanes)).collect())
     }
 
@@ -96,31 +98,69 @@ impl Emitter<'_, '_> {
         Some(self.words_as(4 * n, &whole, element, run.lanes * values.len()))
     }
 
-    /// Four 32-bit words from each place, transposed. Where a place has the items of several lanes, the words
-    /// are their first elements, their second ones and so on.
-    pub(super) fn load_quads(&mut self, place: &Place, places: &[Opd], lanes_in_place: usize) -> Vec<Opd> {
+    /// Four 32-bit words from each place, transposed, `quads` times one after the other. Where a place has the
+    /// items of several lanes, the words are their first elements, their second ones and so on.
+    pub(super) fn load_quads(
+        &mut self,
+        place: &Place,
+        places: &[Opd],
+        lanes_in_place: usize,
+        quads: usize,
+    ) -> Vec<Opd> {
         assert!(places.len().is_multiple_of(4), "places are transposed in groups of four");
         let metadata = self.metadata(place);
-        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4];
-        let step = (4 * ROW_QUARTERS).min(places.len());
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4 * quads];
+        // Lines that are loaded in parts have to stay in the cache until the last part. Rows whose distance is a
+        // power of two are in the same ways of it, which are eight in most processors.
+        let quarters = if quads > 1 { LINES_TOGETHER / 4 } else { ROW_QUARTERS };
+        let step = (4 * quarters).min(places.len());
         assert!(places.len().is_multiple_of(step), "{} places are not a multiple of {step}", places.len());
         for places in places.chunks(step) {
             self.split_loads();
-            let rows = [0, 1, 2, 3].map(|row| {
-                let quarters = (0..step / 4)
-                    .map(|quarter| {
-                        let at = &places[4 * quarter + row];
-                        self.t.value(format_args!("load <4 x i32>, ptr {at}, align 1{metadata}"))
-                    })
-                    .collect();
-                let row = self.t.concat("i32", 4, quarters);
-                self.transpose_in_quarters(&row, step, lanes_in_place, true)
-            });
-            for (part, words) in parts.iter_mut().zip(self.transposed(&rows, step)) {
-                part.push(words);
+            for (quad, parts) in parts.chunks_mut(4).enumerate() {
+                let rows = [0, 1, 2, 3].map(|row| {
+                    let quarters = (0..step / 4)
+                        .map(|quarter| {
+                            let at = &places[4 * quarter + row];
+                            let at = self.t.offset(at, &Opd::Int((QUARTER * quad) as i64));
+                            self.t.value(format_args!("load <4 x i32>, ptr {at}, align 1{metadata}"))
+                        })
+                        .collect();
+                    let row = self.t.concat("i32", 4, quarters);
+                    self.transpose_in_quarters(&row, step, lanes_in_place, true)
+                });
+                for (part, words) in parts.iter_mut().zip(self.transposed(&rows, step)) {
+                    part.push(words);
+                }
             }
         }
         parts.into_iter().map(|parts| self.t.concat("i32", step, parts)).collect()
+    }
+
+    /// Two 64-bit words from each place, transposed, `pairs` times one after the other.
+    pub(super) fn load_pairs(&mut self, place: &Place, places: &[Opd], pairs: usize) -> Vec<Opd> {
+        let metadata = self.metadata(place);
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 2 * pairs];
+        for places in places.chunks(LINES_TOGETHER) {
+            assert_eq!(places.len(), LINES_TOGETHER, "places are transposed in groups");
+            self.split_loads();
+            for (pair, parts) in parts.chunks_mut(2).enumerate() {
+                let rows = [0, 1].map(|row| {
+                    let quarters = places.iter().skip(row).step_by(2).map(|at| {
+                        let at = self.t.offset(at, &Opd::Int((QUARTER * pair) as i64));
+                        self.t.value(format_args!("load <2 x i64>, ptr {at}, align 1{metadata}"))
+                    });
+                    let quarters = quarters.collect();
+                    self.t.concat("i64", 2, quarters)
+                });
+                for (word, part) in parts.iter_mut().enumerate() {
+                    let n = LINES_TOGETHER;
+                    let picks: Vec<_> = (0..n).map(|lane| Some(lane / 2 * 2 + word + lane % 2 * n)).collect();
+                    part.push(self.t.shuffle("i64", n, &rows[0], &rows[1], &picks));
+                }
+            }
+        }
+        parts.into_iter().map(|parts| self.t.concat("i64", LINES_TOGETHER, parts)).collect()
     }
 
     /// Transposes the four by four words that the same quarters of four vectors of `n` words are.

@@ -13,7 +13,7 @@ use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
 use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::extent_of_segment;
-use anymetal_simd::stencil_rows::narrow_index;
+use anymetal_simd::stencil_rows::widened_index;
 
 impl Emitter<'_, '_> {
     /// What loads of whole vectors test. Without checks those with lanes off ask as well: what exists is
@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
     /// where the offset is compared with the buffer's length anyway.
     fn without_wrap(&mut self, address: &Address, shape: &Affine) -> Option<(Opd, i64)> {
         let (function, storage) = (self.plan.facts.function, self.plan.facts.storage);
-        let index = narrow_index(function, storage, address.value?, shape, &self.plan.divergence)?;
+        let index = widened_index(function, storage, address.value?, shape, &self.plan.divergence)?;
         // Of a pointer that another region left, the index is another SIMD-group's.
         if !self.is_here(index.value) {
             return None;
@@ -78,7 +78,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The condition of the form of the index that an address is made of, before it is widened.
-    pub(in crate::cpu::emit) fn form_of_narrow_index(&mut self, pointer: Value) -> Opd {
+    pub(in crate::cpu::emit) fn form_of_widened_index(&mut self, pointer: Value) -> Opd {
         let function = self.plan.facts.function;
         let sum = pointer_sum(function, pointer).and_then(|sum| widened(function, sum.index?));
         let Some((_, index)) = sum else { unreachable!("{pointer} is no sum with a narrow index") };

@@ -12,10 +12,10 @@ use super::{Address, Item, MemoryType};
 use crate::cpu::emit::allocation::{Place, ZEROS};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
-use crate::cpu::emit::{Emitter, zero_of};
+use crate::cpu::emit::{Emitter, cast, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use anymetal_analysis::divergence::Affine;
-use anymetal_simd::access::{Run, Strategy, of_load};
+use anymetal_simd::access::{Run, Strategy, of_load, word_elements};
 use anymetal_simd::plan::Access;
 
 impl Emitter<'_, '_> {
@@ -311,6 +311,37 @@ impl Emitter<'_, '_> {
         parts.into_iter().map(join).collect()
     }
 
+    /// The lanes' elements of a span whose lanes all begin at a word of so many elements.
+    fn load_words_of_span(
+        &mut self,
+        all: &Opd,
+        (elements, in_word): (usize, usize),
+        picks: &[usize],
+        item: Item,
+    ) -> Vec<Opd> {
+        assert!(in_word.is_power_of_two() && in_word > 1, "a word has two elements at least, not {in_word}");
+        let (element, bits) = (item.memory_type(), item.bits());
+        let word = format!("i{}", bits * in_word as u32);
+        let words = elements.div_ceil(in_word);
+        let whole: Vec<_> = (0..words * in_word).map(|n| (n < elements).then_some(n)).collect();
+        let padded = self.t.shuffle(element, elements, all, &Opd::text("poison"), &whole);
+        let padded = self
+            .t
+            .value(format_args!("bitcast <{} x {element}> {padded} to <{words} x {word}>", words * in_word));
+        let mut of_element = |k: usize| {
+            let picks: Vec<_> = picks.iter().map(|&pick| Some((pick + k) / in_word)).collect();
+            let mut own = self.t.shuffle(&word, words, &padded, &Opd::text("poison"), &picks);
+            let shift = bits * (k % in_word) as u32;
+            if shift > 0 {
+                own = self.t.value(format_args!("lshr <32 x {word}> {own}, splat ({word} {shift})"));
+            }
+            let own = self.t.value(format_args!("trunc <32 x {word}> {own} to <32 x i{bits}>"));
+            let own = cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), element, &own);
+            self.from_memory(Width::All, item, own)
+        };
+        (0..item.count).map(&mut of_element).collect()
+    }
+
     fn load_span(
         &mut self,
         address: &Address,
@@ -329,6 +360,10 @@ impl Emitter<'_, '_> {
         let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
         let at = self.t.offset(&address.place.base, &start);
         let all = self.t.value(format_args!("load <{elements} x {element}>, ptr {at}, align 1{metadata}"));
+        let in_word = word_elements(picks, item);
+        if in_word > 1 {
+            return self.load_words_of_span(&all, (elements, in_word), picks, item);
+        }
         (0..item.count)
             .map(|k| {
                 let picks: Vec<_> = picks.iter().map(|&pick| Some(pick + k)).collect();
