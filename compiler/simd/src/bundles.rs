@@ -253,8 +253,7 @@ impl Bundles {
             let lanes = lanes.filter(|lanes| lanes.assumption != Some(Assumption::UnitFactor));
             let mut chunks: Vec<Chunk> = Vec::new();
             for member in &bundle.members {
-                let part =
-                    Part { constant: bundle.constant(member.inst), ..Part::of(function, member) };
+                let part = Part { constant: bundle.constant(member.inst), ..Part::of(function, member) };
                 let is_plain = lanes.is_some_and(|lanes| few_runs(lanes, part.item).is_some());
                 if is_plain || is_apart(first, &part) {
                     continue;
@@ -276,12 +275,7 @@ impl Bundles {
 }
 
 /// Calls `each` for the stretches of a block, and of those nested in it, in which the memory does not change.
-pub fn for_each_run(
-    function: &Function,
-    block: Block,
-    memory: Memory,
-    each: &mut impl FnMut(&[Inst]),
-) {
+pub fn for_each_run(function: &Function, block: Block, memory: Memory, each: &mut impl FnMut(&[Inst])) {
     let insts = function.block(block);
     let mut start = 0;
     for (at, &inst) in insts.iter().enumerate() {

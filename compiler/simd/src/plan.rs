@@ -159,10 +159,8 @@ impl<'a> Plan<'a> {
 
     fn plan_accesses(&mut self, options: PlanOptions<'_>) {
         let function = self.facts.function;
-        let bundled = self
-            .bundles
-            .iter()
-            .flat_map(|(&first, bundle)| bundle.loads().map(move |load| (load, first)));
+        let bundled =
+            self.bundles.iter().flat_map(|(&first, bundle)| bundle.loads().map(move |load| (load, first)));
         let in_rows = self
             .stencil_rows
             .rows()

@@ -65,7 +65,7 @@ impl Emitter<'_, '_> {
     /// Base and length of a known allocation.
     pub(super) fn place(&mut self, root: Root) -> Place {
         let number = self.number(root);
-        if let Some((base, len)) = self.bases.get(&number).cloned() {
+        if let Some((base, len)) = self.registers.bases.get(&number).cloned() {
             return Place::known(base, len, root);
         }
         let (base, len) = match root {
@@ -91,7 +91,7 @@ impl Emitter<'_, '_> {
                 return Place::known(base, Opd::Int(size as i64), root);
             }
         };
-        self.bases.insert(number, (base.clone(), len.clone()));
+        self.registers.bases.insert(number, (base.clone(), len.clone()));
         Place::known(base, len, root)
     }
 
@@ -129,7 +129,7 @@ impl Emitter<'_, '_> {
         }
         let key = (self.number(place.root), bytes);
         let known = place.root != Root::Many;
-        if known && let Some(limit) = self.limits.get(&key) {
+        if known && let Some(limit) = self.registers.limits.get(&key) {
             return limit.clone();
         }
         let (len, less) = (&place.len, bytes - 1);
@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
             let fits = self.t.entry_value(&texts[0]);
             let room = self.t.entry_value(&texts[1]);
             let limit = self.t.entry_value(format_args!("select i1 {fits}, i64 {room}, i64 0"));
-            self.limits.insert(key, limit.clone());
+            self.registers.limits.insert(key, limit.clone());
             return limit;
         }
         let fits = self.t.value(&texts[0]);
@@ -150,14 +150,14 @@ impl Emitter<'_, '_> {
     /// an argument.
     pub(super) fn limit_up_to(&mut self, place: &Place, bytes: i64, max: i64) -> Opd {
         let key = (self.number(place.root), bytes, max);
-        if let Some(limit) = self.capped_limits.get(&key) {
+        if let Some(limit) = self.registers.capped_limits.get(&key) {
             return limit.clone();
         }
         let limit = self.limit(place, bytes);
         let cap = max.saturating_add(1);
         let less = self.t.entry_value(format_args!("icmp ult i64 {limit}, {cap}"));
         let limit = self.t.entry_value(format_args!("select i1 {less}, i64 {limit}, i64 {cap}"));
-        self.capped_limits.insert(key, limit.clone());
+        self.registers.capped_limits.insert(key, limit.clone());
         limit
     }
 
@@ -252,7 +252,7 @@ impl Emitter<'_, '_> {
     /// Whether `bytes` bytes are in bounds in every lane, by what is known of the pointer. Says nothing of
     /// affine forms that hold under a condition only.
     pub(super) fn is_in_bounds(&self, address: &Address, bytes: i64) -> bool {
-        let interior_pointers = address.value.and_then(|pointer| self.interior_pointers.get(&pointer));
+        let interior_pointers = address.value.and_then(|pointer| self.rows.interior_pointers.get(&pointer));
         if interior_pointers
             .is_some_and(|interior_pointers| address.extra == 0 && bytes <= interior_pointers.bytes)
         {
@@ -328,7 +328,7 @@ impl Emitter<'_, '_> {
 
     /// The table of all allocations, by number: base and length.
     pub(super) fn table(&mut self) -> Opd {
-        if let Some(table) = &self.pointer_table {
+        if let Some(table) = &self.registers.pointer_table {
             return table.clone();
         }
         let mut roots = vec![Root::Null];
@@ -348,7 +348,7 @@ impl Emitter<'_, '_> {
             self.t.entry_line(format_args!("store ptr {}, ptr {first}, align 8", place.base));
             self.t.entry_line(format_args!("store i64 {}, ptr {second}, align 8", place.len));
         }
-        self.pointer_table = Some(table.clone());
+        self.registers.pointer_table = Some(table.clone());
         table
     }
 
@@ -387,11 +387,11 @@ impl Emitter<'_, '_> {
             let at = this.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {offset}"));
             this.t.entry_value(format_args!("load {ty}, ptr {at}, align 8, !invariant.load !1"))
         };
-        let (table, count) = match &self.resident_table {
+        let (table, count) = match &self.registers.resident_table {
             Some(known) => known.clone(),
             None => (field(self, "ptr", LAUNCH_RESIDENT), field(self, "i64", LAUNCH_RESIDENT_COUNT)),
         };
-        self.resident_table = Some((table.clone(), count.clone()));
+        self.registers.resident_table = Some((table.clone(), count.clone()));
         let first = self.first_resident();
         let index = self.t.value(format_args!("sub i64 {number}, {first}"));
         let exists = self.t.value(format_args!("icmp ult i64 {index}, {count}"));

@@ -67,7 +67,9 @@ impl Emitter<'_, '_> {
         let is_used = result.is_some_and(|result| self.plan.regions.is_used(result));
         if !address.offset.is_uniform() {
             return match operation.op {
-                Op::AtomicRmw(op, _, operand) if !operation.shared && !is_used && self.mask == Mask::All => {
+                Op::AtomicRmw(op, _, operand)
+                    if !operation.shared && !is_used && self.position.mask == Mask::All =>
+                {
                     self.atomic_all_lanes(operation, *op, address, *operand)
                 }
                 _ => self.atomic_lanes(operation, address, operands),
@@ -310,7 +312,7 @@ impl Emitter<'_, '_> {
         }
         let results = self.spill(&ty, &Opd::text("zeroinitializer"));
         let left_slot = self.t.alloca("i32", 4);
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let bits = self.mask_bits(&mask);
         self.t.store("i32", &bits, &left_slot, 4);
         let (head, body, next, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
@@ -336,9 +338,9 @@ impl Emitter<'_, '_> {
         self.go_on_if_before(address, &start, i64::from(scalar.size()), good);
         // The report names the first active lane, which is to be this one.
         let one = self.t.value(format_args!("shl i32 1, {lane}"));
-        self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {one} to {MASK}")));
+        self.position.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {one} to {MASK}")));
         self.report(address, &start);
-        self.mask = mask;
+        self.position.mask = mask;
         self.t.branch(next);
         self.t.label(good);
         let at = self.t.offset(&address.place.base, &start);

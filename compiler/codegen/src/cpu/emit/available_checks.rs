@@ -77,18 +77,18 @@ impl AvailableChecks {
 impl Emitter<'_, '_> {
     /// Emits code that does not dominate what follows it.
     pub(super) fn aside<R>(&mut self, emit: impl FnOnce(&mut Self) -> R) -> R {
-        let length = self.available_checks.undo.len();
+        let length = self.known.available_checks.undo.len();
         let result = emit(self);
-        self.available_checks.back_to(length);
+        self.known.available_checks.back_to(length);
         result
     }
 
     /// Emits code in which values are not what they were before: where pointers step through memory, or in
     /// another SIMD-group.
     pub(super) fn with_no_available_checks<R>(&mut self, emit: impl FnOnce(&mut Self) -> R) -> R {
-        let kept = std::mem::take(&mut self.available_checks);
+        let kept = std::mem::take(&mut self.known.available_checks);
         let result = emit(self);
-        self.available_checks = kept;
+        self.known.available_checks = kept;
         result
     }
 
@@ -113,7 +113,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn known_of(&self, key: Key) -> Option<Opd> {
-        self.available_checks.known.get(&key).cloned()
+        self.known.available_checks.known.get(&key).cloned()
     }
 
     /// Notes an outcome that holds from here on, without code that tests it.
@@ -127,11 +127,11 @@ impl Emitter<'_, '_> {
         if !matches!(key.3, Test::FirstOffset | Test::RowStep) {
             self.t.expect(outcome, "i1");
         }
-        self.available_checks.insert(key, outcome.clone());
+        self.known.available_checks.insert(key, outcome.clone());
     }
 
     /// Only where the test held goes on here.
     pub(super) fn test_holds(&mut self, outcome: &Opd) {
-        self.available_checks.holds(outcome);
+        self.known.available_checks.holds(outcome);
     }
 }

@@ -13,11 +13,11 @@ use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, wrap_int};
+use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::few_runs;
 use anymetal_simd::bundles::{Chunk, LoadBundle, NarrowIndex, Part};
 use anymetal_simd::limits::MAX_RUN_ELEMENTS;
-use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, wrap_int};
-use anymetal_analysis::divergence::Affine;
 
 /// How a bundle is loaded where its offsets may not hold.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Emitter<'_, '_> {
         let index = self.vector(narrow.value, 0);
         let distance = self.t.value(format_args!("sub {ty} {index}, splat ({element} {least})"));
         let wraps = self.t.value(format_args!("icmp ugt {ty} {distance}, splat ({element} {limit})"));
-        let active = self.mask.clone();
+        let active = self.position.mask.clone();
         let wraps = self.both(&active, &wraps);
         let any = self.any(&Mask::Some(wraps));
         self.t.value(format_args!("xor i1 {any}, true"))

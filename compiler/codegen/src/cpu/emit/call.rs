@@ -81,7 +81,7 @@ impl Emitter<'_, '_> {
             .collect();
         let result_ty = result.map(|result| self.function().ty(result));
         let into = result_ty.map(|ty| self.result_vectors(ty));
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let bits = self.mask_bits(&mask);
         if arguments.iter().any(|argument| argument.key().is_some()) {
             self.call_by_offsets(inst, callee, &arguments, into.as_ref(), &bits);
@@ -232,7 +232,7 @@ impl Emitter<'_, '_> {
         self.t.expect(bits, "i32");
         assert!(*bits != Opd::Int(0), "functions are called for at least one lane");
         let record = self.slow_buffers().record;
-        let (first, stop) = (self.first.clone(), self.stop_pointer());
+        let (first, stop) = (self.position.first.clone(), self.stop_pointer());
         let mut text =
             format!("call void @am.call.{}(i32 {bits}, ptr {record}, i32 {first}, ptr {stop}", callee.0);
         for argument in arguments {

@@ -36,7 +36,7 @@ struct Indices {
 }
 
 /// Where a half of the lanes is in a stretch, by what limits leave of columns.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Half {
     /// The first column.
     first: Opd,
@@ -47,7 +47,7 @@ struct Half {
 }
 
 /// How a stencil row is loaded.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct ClampedRow {
     place: Place,
     /// By half: the stretch's offset, and what is where in it.
@@ -130,7 +130,7 @@ impl Emitter<'_, '_> {
     /// A vector in which lanes that are off are the same wherever they are looked at.
     fn frozen_vector(&mut self, value: Value) -> Opd {
         let vector = self.vector(value, 0);
-        match self.mask {
+        match self.position.mask {
             Mask::All => vector,
             Mask::Some(_) => self.t.value(format_args!("freeze <32 x i32> {vector}")),
         }

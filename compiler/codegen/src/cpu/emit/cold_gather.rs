@@ -135,7 +135,7 @@ impl Emitter<'_, '_> {
             true => (Opd::Int(UNCHECKED_BEFORE), Opd::Int(-1)),
             false => (Opd::Int(0), self.limit(&address.place, item.bytes())),
         };
-        let on = match self.mask.clone() {
+        let on = match self.position.mask.clone() {
             Mask::All => Opd::Int(-1),
             mask => self.mask_bits(&mask),
         };

@@ -118,7 +118,7 @@ impl Emitter<'_, '_> {
         for (&variable, &offset) in &self.layout.variables.clone() {
             if variable >= vars {
                 let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
-                self.array_slots.insert(variable - vars, at);
+                self.registers.array_slots.insert(variable - vars, at);
             }
         }
     }

@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
         self.note_test(address, bytes, Test::Contiguous, &is_so);
         self.note_test(address, bytes, Test::FirstOffset, &start);
         if all_on {
-            let mask = self.mask.clone();
+            let mask = self.position.mask.clone();
             let all = if mask == Mask::All { Opd::bool(true) } else { self.all(&mask) };
             is_so = self.t.and(&is_so, &all);
         }
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
     /// Whether all that lanes side by side access is in bounds, also by those that are off.
     fn whole_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
         // What is known of a pointer holds where lanes are on.
-        if self.mask == Mask::All && self.is_in_bounds(address, bytes) {
+        if self.position.mask == Mask::All && self.is_in_bounds(address, bytes) {
             return Opd::bool(true);
         }
         let bytes = bytes * LANES as i64;
@@ -135,7 +135,7 @@ impl Emitter<'_, '_> {
     /// The first lane's; any value if that is off, but always the same.
     pub(super) fn first_frozen(&mut self, element: &str, vector: &Opd) -> Opd {
         let first = self.t.value(format_args!("extractelement {} {vector}, i64 0", lanes_type(element)));
-        match self.mask {
+        match self.position.mask {
             Mask::All => first,
             Mask::Some(_) => self.t.value(format_args!("freeze {element} {first}")),
         }
@@ -146,7 +146,7 @@ impl Emitter<'_, '_> {
         self.t.expect(first, element);
         let ramp = self.ramp(element, first, step);
         let mut same = self.t.value(format_args!("icmp eq {} {vector}, {ramp}", lanes_type(element)));
-        if let Mask::Some(mask) = self.mask.clone() {
+        if let Mask::Some(mask) = self.position.mask.clone() {
             same = self.t.select(MASK, &mask, MASK, &same, &Opd::text("splat (i1 true)"));
         }
         self.all(&Mask::Some(same))
@@ -221,7 +221,7 @@ impl Emitter<'_, '_> {
         let ramp = self.ramp("i64", &first, item.bytes());
         let same = Mask::Some(self.t.value(format_args!("icmp eq <32 x i64> {offsets}, {ramp}")));
         let same = self.mask_bits(&same);
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let on = self.mask_bits(&mask);
         let both = self.t.value(format_args!("and i32 {same}, {on}"));
         self.t.icmp("eq", "i32", &both, &Opd::Int(-1))

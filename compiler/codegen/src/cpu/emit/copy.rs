@@ -211,7 +211,7 @@ impl Emitter<'_, '_> {
 
     /// Whether each lane's bytes can be moved by one vector access.
     fn may_move_whole(&self, pointer: Value, size: i64) -> bool {
-        self.mask == Mask::All
+        self.position.mask == Mask::All
             && matches!(size, 8 | 16 | 32 | 64)
             && self.plan.facts.storage.pointer(pointer).root != Root::Many
             && self.is_varying_shared(pointer)
@@ -310,7 +310,7 @@ impl Emitter<'_, '_> {
     /// Runs `piece` for each step of the pointers, which point to the current piece meanwhile.
     fn piece_loop(&mut self, count: i64, step: i64, pointers: &[Value], mut piece: impl FnMut(&mut Self)) {
         let kept: Vec<Option<Vec<Lane>>> =
-            pointers.iter().map(|&pointer| self.values[pointer.index()].clone()).collect();
+            pointers.iter().map(|&pointer| self.values.lanes[pointer.index()].clone()).collect();
         let slot = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &slot, 8);
         let (head, done) = (self.t.block(), self.t.block());
@@ -323,8 +323,8 @@ impl Emitter<'_, '_> {
             let is_tagged = self.plan.facts.storage.pointer(pointer).root == Root::Many;
             let here = self.moved(start, &bytes, is_tagged);
             // Not `define`: where the pointer's shape was assumed, this is its vector.
-            self.defined_in[pointer.index()] = self.turn;
-            self.values[pointer.index()] = Some(vec![here]);
+            self.values.defined_in[pointer.index()] = self.values.turn;
+            self.values.lanes[pointer.index()] = Some(vec![here]);
         }
         piece(self);
         self.end_piece(count);
@@ -334,7 +334,7 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&more, head, done);
         self.t.label(done);
         for (&pointer, kept) in pointers.iter().zip(kept) {
-            self.values[pointer.index()] = kept;
+            self.values.lanes[pointer.index()] = kept;
         }
     }
 

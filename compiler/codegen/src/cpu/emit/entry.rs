@@ -16,7 +16,10 @@ use super::matrix::Matrices;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::polls::SubroutinePolls;
 use super::remarks::Remarks;
-use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
+use super::{
+    Emitter, EntryRegisters, GroupValues, Known, Mask, Position, Shared, StencilState, Subroutines, Values,
+    subroutine,
+};
 use crate::cpu::inline_budget::limit_inlining;
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
@@ -216,11 +219,19 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
         plan,
         shared,
         t,
-        values: vec![None; function.values.len()],
-        defined_in: vec![0; function.values.len()],
-        turn: 0,
-        turns: 0,
-        mask: Mask::All,
+        values: Values::new(function.values.len()),
+        position: Position {
+            mask: Mask::All,
+            simdgroup: Opd::Int(0),
+            first: Opd::Int(0),
+            contexts: Vec::new(),
+            group_labels: Vec::new(),
+            exit: groups.exit,
+            copies_left,
+            may_version_guards: true,
+            region_slot: None,
+            bail: None,
+        },
         group: GroupValues {
             launch,
             worker,
@@ -233,38 +244,20 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
             simdgroups: Opd::Int(0),
         },
         own_simdgroup: None,
-        simdgroup: Opd::Int(0),
-        first: Opd::Int(0),
-        promoted_slots: BTreeMap::new(),
-        array_slots: BTreeMap::new(),
-        bases: BTreeMap::new(),
-        limits: BTreeMap::new(),
-        capped_limits: BTreeMap::new(),
-        pointer_table: None,
-        resident_table: None,
-        loads_pointers: function_loads_pointers(facts.function),
-        contexts: Vec::new(),
-        exit: groups.exit,
-        copies_left,
-        group_work: Work::default(),
-        layout: super::context_save::Layout::default(),
-        stop: None,
         frame: Opd::text("null"),
-        region_slot: None,
-        bail: None,
-        group_labels: Vec::new(),
-        available_checks: Default::default(),
-        mask_tests: BTreeMap::new(),
-        active_masks: BTreeMap::new(),
-        slow: None,
+        layout: super::context_save::Layout::default(),
+        registers: EntryRegisters::default(),
+        known: Known {
+            available_checks: Default::default(),
+            active_masks: BTreeMap::new(),
+            mask_tests: BTreeMap::new(),
+            interleaved: BTreeMap::new(),
+            lane_loads: (groups.head, 0),
+        },
+        rows: StencilState::default(),
         matrices: Matrices::new(&plan.fragments),
-        versioned_rows: BTreeSet::new(),
-        may_version_guards: true,
-        clamped_rows: BTreeMap::new(),
-        interior_pointers: BTreeMap::new(),
-        interleaved: BTreeMap::new(),
-        nontemporal_flags: BTreeMap::new(),
-        lane_loads: (groups.head, 0),
+        loads_pointers: function_loads_pointers(function),
+        group_work: Work::default(),
     };
     emitter.remark_version();
     emitter.shared.frame_bytes = emitter.lay_out_frame();
@@ -274,8 +267,8 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
     emitter.begin_group(&groups);
     emitter.count_threads();
     if emitter.is_edge() || emitter.shared.options.baseline || emitter.own_simdgroup.is_some() {
-        emitter.copies_left = 0;
-        emitter.may_version_guards = false;
+        emitter.position.copies_left = 0;
+        emitter.position.may_version_guards = false;
     }
     emitter.body();
     emitter.t.label(groups.exit);
@@ -288,7 +281,7 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
 impl Emitter<'_, '_> {
     /// Tells the device of the first fault of the threadgroup, at its end.
     fn report_faults(&mut self) {
-        let Some(slow) = self.slow.clone() else { return };
+        let Some(slow) = self.registers.slow.clone() else { return };
         self.need(Helper::Report);
         let set = self.t.load("i32", &slow.record, 8);
         let fine = self.t.icmp("eq", "i32", &set, &Opd::Int(0));

@@ -171,7 +171,7 @@ impl Emitter<'_, '_> {
     /// A vector load of lanes side by side. With checks even those that are off are in bounds.
     fn load_whole(&mut self, address: &Address, at: &Opd, item: Item) -> Opd {
         let ty = lanes_type(item.memory_type());
-        let raw = match self.mask.clone() {
+        let raw = match self.position.mask.clone() {
             Mask::Some(mask) if !self.shared.options.checks => self.masked_load(&ty, at, (LANES, &mask)),
             _ => {
                 let metadata = self.metadata(&address.place);
@@ -185,7 +185,7 @@ impl Emitter<'_, '_> {
     /// and in bounds, so that exists.
     pub(super) fn active_or_zero(&mut self, offsets: &Opd) -> Opd {
         self.t.expect(offsets, "<32 x i64>");
-        match self.mask.clone() {
+        match self.position.mask.clone() {
             Mask::All => offsets.clone(),
             Mask::Some(mask) => self.t.value(format_args!(
                 "select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"
@@ -259,8 +259,8 @@ impl Emitter<'_, '_> {
     /// memory that code can reach ends a bunch, and is no obstacle to moving loads before that.
     pub(super) fn split_loads(&mut self) {
         let block = self.t.current();
-        let before = if self.lane_loads.0 == block { self.lane_loads.1 } else { 0 };
-        self.lane_loads = (block, before + 1);
+        let before = if self.known.lane_loads.0 == block { self.known.lane_loads.1 } else { 0 };
+        self.known.lane_loads = (block, before + 1);
         if before > 0 && before.is_multiple_of(MAX_GATHERED_TOGETHER) {
             self.t.line(format_args!(
                 "call void asm sideeffect \"\", \"\"() memory(inaccessiblemem: readwrite) nounwind willreturn"

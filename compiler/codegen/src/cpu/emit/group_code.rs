@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
             }
             match step {
                 Step::Group(inst) => {
-                    self.mask = Mask::All;
+                    self.position.mask = Mask::All;
                     self.at_group_level();
                     match self.plan.facts.function.inst(inst).op {
                         Op::If { .. } => self.instructions(&[inst]),
@@ -56,19 +56,19 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn at_group_level(&mut self) {
-        self.simdgroup = Opd::Int(0);
-        self.first = Opd::Int(0);
+        self.position.simdgroup = Opd::Int(0);
+        self.position.first = Opd::Int(0);
     }
 
     fn group_jump(&mut self, inst: Inst) {
         let find = |this: &Self, label: Label| {
-            let found = this.group_labels.iter().rev().find(|found| found.label == label).copied();
+            let found = this.position.group_labels.iter().rev().find(|found| found.label == label).copied();
             found.expect("the label of a group-level jump belongs to an enclosing group-level construct")
         };
         let destination = match self.plan.facts.function.inst(inst).op {
             Op::Break(label, _) => find(self, label).exit,
             Op::Continue(label, _) => find(self, label).continuing,
-            Op::Return(_) => self.exit,
+            Op::Return(_) => self.position.exit,
             ref op => unreachable!("{op:?} is not a jump"),
         };
         self.t.branch(destination);
@@ -99,26 +99,26 @@ impl Emitter<'_, '_> {
             Op::Loop { label, body, continuing, .. } => {
                 self.remark(inst, RemarkId::LoopThreadgroup, |_, remark| remark);
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
-                self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
+                self.position.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
                 self.t.label(head);
                 self.group_block(*body);
                 self.t.label(next);
                 self.group_block(*continuing);
                 self.poll();
                 self.t.branch(head);
-                self.group_labels.pop();
+                self.position.group_labels.pop();
                 self.t.label(exit);
             }
             Op::Scope { label, body, .. } => {
                 let exit = self.t.block();
-                self.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
+                self.position.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
                 self.group_block(*body);
-                self.group_labels.pop();
+                self.position.group_labels.pop();
                 self.t.label(exit);
             }
             Op::Switch { label, selector, cases, default, .. } => {
                 let exit = self.t.block();
-                self.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
+                self.position.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
                 let value = self.group_value(inst, *selector);
                 let labels = self.branch_to_cases_on(&value, *selector, cases);
                 let bodies = cases.iter().map(|case| case.body).chain([*default]);
@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
                     self.group_block(body);
                     self.t.branch(exit);
                 }
-                self.group_labels.pop();
+                self.position.group_labels.pop();
                 self.t.label(exit);
             }
             op => unreachable!("{op:?} does not contain barriers"),
@@ -169,10 +169,10 @@ impl Emitter<'_, '_> {
         let next_simdgroup = self.begin_simdgroups();
         self.fetch_values(number);
         let end = self.t.block();
-        self.mask = Mask::All;
+        self.position.mask = Mask::All;
         if self.plan.regions.tracks_live {
             let live = self.leave_without_live(end);
-            self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
+            self.position.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
         }
         let one = match self.lane(value, 0) {
             Lane::Affine { shape, .. } if shape.is_uniform() => self.uniform(value, 0),
@@ -187,7 +187,7 @@ impl Emitter<'_, '_> {
         self.t.label(end);
         self.end_simdgroups(next_simdgroup);
         // Nobody is left.
-        let exit = self.exit;
+        let exit = self.position.exit;
         self.t.branch(exit);
         self.t.label(done);
         self.t.load(element, &slot, 8)

@@ -26,29 +26,29 @@ impl Emitter<'_, '_> {
             return false;
         };
         // What a block of an arm or a region defines is used in it alone.
-        let is_closed = self.contexts.iter().all(|context| matches!(context, Context::Arm { .. }));
-        let may_version = self.may_version_guards && self.has(Feature::GuardVersioning);
+        let is_closed = self.position.contexts.iter().all(|context| matches!(context, Context::Arm { .. }));
+        let may_version = self.position.may_version_guards && self.has(Feature::GuardVersioning);
         if !may_version || !is_closed || self.size(rest) > MAX_COPY {
             return false;
         }
         let (ok, open) = self.check_stencil_rows(row_set);
         assert!(
-            self.versioned_rows.is_empty() && self.clamped_rows.is_empty(),
+            self.rows.versioned_rows.is_empty() && self.rows.clamped_rows.is_empty(),
             "guard versioning does not nest"
         );
         self.remark(rest[0], RemarkId::GuardVersioned, |_, remark| remark.with("rows", open.len() as i64));
-        let before = self.mask.clone();
+        let before = self.position.mask.clone();
         let slot = self.t.alloca(MASK, 4);
         let (in_bounds, edge, done) = (self.t.block(), self.t.block(), self.t.block());
-        self.may_version_guards = false;
+        self.position.may_version_guards = false;
         self.t.branch_likely(&ok, in_bounds, edge);
         let mut changed = self.arm_to(in_bounds, &Mask::All, &slot, done, |this| {
-            this.versioned_rows = open.clone();
+            this.rows.versioned_rows = open.clone();
             this.instructions(rest);
-            this.versioned_rows = BTreeSet::new();
+            this.rows.versioned_rows = BTreeSet::new();
         });
         self.t.label(edge);
-        self.mask = before.clone();
+        self.position.mask = before.clone();
         let otherwise = self.t.block();
         // The other way has computed these for itself.
         self.compute_ahead(&row_set.ahead);
@@ -56,17 +56,17 @@ impl Emitter<'_, '_> {
             let near = self.t.block();
             self.t.branch_likely(&ok, near, otherwise);
             changed |= self.arm_to(near, &before, &slot, done, |this| {
-                this.clamped_rows = clamped;
+                this.rows.clamped_rows = clamped;
                 this.instructions(rest);
-                this.clamped_rows = BTreeMap::new();
+                this.rows.clamped_rows = BTreeMap::new();
             });
         } else {
             self.t.branch(otherwise);
         }
         changed |= self.arm_to(otherwise, &before, &slot, done, |this| this.instructions(rest));
-        self.may_version_guards = true;
+        self.position.may_version_guards = true;
         self.t.label(done);
-        self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
+        self.position.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
         true
     }
 }

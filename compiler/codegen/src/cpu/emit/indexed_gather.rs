@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
     fn active_indices(&mut self, indexed: &IndexedAccess) -> Opd {
         self.t.expect(&indexed.indices, "<32 x i32>");
         let (indices, zeros) = (&indexed.indices, Opd::text("zeroinitializer"));
-        match self.mask.clone() {
+        match self.position.mask.clone() {
             Mask::All => indices.clone(),
             Mask::Some(mask) => self.t.select(MASK, &mask, "<32 x i32>", indices, &zeros),
         }
@@ -121,7 +121,7 @@ impl Emitter<'_, '_> {
         let slow = self.slow_buffers();
         self.t.store(&lanes_type(&int), &raw, &slow.values, 64);
         self.t.store("<32 x i32>", &indexed.indices, &slow.offsets, 64);
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let mask = self.mask_bits(&mask);
         self.t.line(format_args!(
             "call void @{}(ptr {}, ptr {}, ptr {at}, i32 {mask})",

@@ -37,15 +37,15 @@ impl Emitter<'_, '_> {
     /// Emits the loop for a region, and the test that leads to it. What is emitted next is for other
     /// threadgroups; gives where that ends.
     pub(super) fn region_interior(&mut self, number: usize, polls: bool) -> Option<u32> {
-        assert!(self.interior_pointers.is_empty(), "regions do not nest");
+        assert!(self.rows.interior_pointers.is_empty(), "regions do not nest");
         let plan = self.plan;
-        let path = plan.interior.as_ref().filter(|_| self.may_version_guards)?;
+        let path = plan.interior.as_ref().filter(|_| self.position.may_version_guards)?;
         let first = *path.insts.first().expect("a region with stencil rows has instructions");
         self.remark(first, RemarkId::InteriorVersioned, |_, remark| {
             remark.with("conditions", path.preconditions.len() as i64)
         });
         let (interior, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
-        self.mask = Mask::All;
+        self.position.mask = Mask::All;
         self.load_early(path);
         let mut factors = Factors::new();
         let mut ok = Opd::bool(true);
@@ -60,15 +60,15 @@ impl Emitter<'_, '_> {
             let step = bytes.step().expect("a pointer is claimed only if it has a step");
             let first = self.polynomial(&bytes.of_first(), &path.max_indices, &mut factors);
             let step = self.polynomial(&step, &path.max_indices, &mut factors);
-            self.interior_pointers.insert(pointer, InteriorPointer { first, step, bytes: *size });
+            self.rows.interior_pointers.insert(pointer, InteriorPointer { first, step, bytes: *size });
         }
         let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
-        assert_eq!(self.turn, 0, "regions do not nest");
-        self.turns += 1;
-        self.turn = self.turns;
+        assert_eq!(self.values.turn, 0, "regions do not nest");
+        self.values.turns += 1;
+        self.values.turn = self.values.turns;
         self.with_no_available_checks(|this| this.emit_interior(number, path));
-        self.turn = 0;
-        self.interior_pointers.clear();
+        self.values.turn = 0;
+        self.rows.interior_pointers.clear();
         self.end_simdgroups(simdgroups);
         self.t.branch(done);
         self.t.label(otherwise);
@@ -78,24 +78,24 @@ impl Emitter<'_, '_> {
     /// One SIMD-group's turn.
     fn emit_interior(&mut self, number: usize, path: &InteriorPath) {
         self.fetch_promoted(number);
-        self.mask = Mask::All;
+        self.position.mask = Mask::All;
         let end = self.t.block();
-        self.contexts.push(Context::Arm { end });
-        let may_version = std::mem::replace(&mut self.may_version_guards, false);
-        self.versioned_rows = path.open.clone();
+        self.position.contexts.push(Context::Arm { end });
+        let may_version = std::mem::replace(&mut self.position.may_version_guards, false);
+        self.rows.versioned_rows = path.open.clone();
         self.instructions(&path.insts);
-        self.versioned_rows = BTreeSet::new();
-        self.may_version_guards = may_version;
-        let left = self.contexts.pop();
+        self.rows.versioned_rows = BTreeSet::new();
+        self.position.may_version_guards = may_version;
+        let left = self.position.contexts.pop();
         assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "constructs nest");
         self.t.label(end);
     }
 
     /// A pointer that moves straight on.
     pub(super) fn interior_lane(&mut self, pointer: Value) -> Option<Lane> {
-        let InteriorPointer { first, step, .. } = self.interior_pointers.get(&pointer)?.clone();
+        let InteriorPointer { first, step, .. } = self.rows.interior_pointers.get(&pointer)?.clone();
         let shape = self.shape(pointer, 0).affine()?.clone();
-        let simdgroup = match &self.simdgroup {
+        let simdgroup = match &self.position.simdgroup {
             Opd::Int(number) => Opd::Int(*number),
             number => self.t.value(format_args!("zext i32 {number} to i64")),
         };
@@ -150,7 +150,7 @@ impl Emitter<'_, '_> {
         let number = match factor {
             Factor::Value(value) => self.uniform(value, 0),
             Factor::Start(axis) => self.start_of_group(usize::from(axis)),
-            Factor::SimdGroup => self.simdgroup.clone(),
+            Factor::SimdGroup => self.position.simdgroup.clone(),
             Factor::MaxIndex(number) => {
                 let max_index = self.max_index(max_indices[number]);
                 factors.insert(factor, max_index.clone());

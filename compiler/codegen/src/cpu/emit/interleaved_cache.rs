@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
         if let (Some(Opd::Reg(first)), true) = (components.first(), may_keep) {
             assert!(LANES.is_multiple_of(whole.len()), "{} runs do not divide the lanes evenly", whole.len());
             let kept = InterleavedVector { components: components.to_vec(), item, whole: whole.to_vec() };
-            self.interleaved.insert(*first, kept);
+            self.known.interleaved.insert(*first, kept);
         }
     }
 
@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
             // Constants are not loaded.
             return None;
         };
-        let InterleavedVector { components, item: loaded, whole } = self.interleaved.get(first)?;
+        let InterleavedVector { components, item: loaded, whole } = self.known.interleaved.get(first)?;
         if components != values || *loaded != item {
             return None;
         }

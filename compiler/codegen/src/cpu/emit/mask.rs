@@ -74,10 +74,10 @@ impl Emitter<'_, '_> {
     /// The number of the first active lane, as `i32`.
     pub(super) fn first_lane(&mut self) -> Opd {
         debug_assert!(
-            !self.mask.operand().is_text("zeroinitializer"),
+            !self.position.mask.operand().is_text("zeroinitializer"),
             "code runs only while at least one lane is active"
         );
-        match self.mask.clone() {
+        match self.position.mask.clone() {
             Mask::All => Opd::Int(0),
             mask => {
                 let bits = self.mask_bits(&mask);
@@ -90,10 +90,10 @@ impl Emitter<'_, '_> {
     /// The number of the last active lane, as `i32`.
     pub(super) fn last_lane(&mut self) -> Opd {
         debug_assert!(
-            !self.mask.operand().is_text("zeroinitializer"),
+            !self.position.mask.operand().is_text("zeroinitializer"),
             "code runs only while at least one lane is active"
         );
-        match self.mask.clone() {
+        match self.position.mask.clone() {
             Mask::All => Opd::Int(31),
             mask => {
                 let bits = self.mask_bits(&mask);

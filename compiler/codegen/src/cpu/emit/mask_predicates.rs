@@ -35,30 +35,30 @@ impl Emitter<'_, '_> {
         };
         if let Some((any, all)) = self.tests_without_wrap(&comparison) {
             let leading = self.leading_lanes(&comparison);
-            self.mask_tests.insert(*register, MaskTests { any, all, leading });
+            self.known.mask_tests.insert(*register, MaskTests { any, all, leading });
         }
     }
 
     /// The tests noted for a mask.
     pub(super) fn tests_of(&self, mask: &Opd) -> Option<MaskTests> {
-        if let Opd::Reg(register) = mask { self.mask_tests.get(register).cloned() } else { None }
+        if let Opd::Reg(register) = mask { self.known.mask_tests.get(register).cloned() } else { None }
     }
 
     /// Notes or forgets the tests of a mask.
     pub(super) fn set_tests(&mut self, mask: &Opd, tests: Option<MaskTests>) {
         let Opd::Reg(register) = mask else { return };
         match tests {
-            Some(tests) => self.mask_tests.insert(*register, tests),
-            None => self.mask_tests.remove(register),
+            Some(tests) => self.known.mask_tests.insert(*register, tests),
+            None => self.known.mask_tests.remove(register),
         };
     }
 
     /// Notes those of the other lanes.
     pub(super) fn note_opposite_tests(&mut self, on: &Opd, off: &Opd) {
         let (Opd::Reg(on), Opd::Reg(off)) = (on, off) else { return };
-        let Some(tests) = self.mask_tests.get(on).cloned() else { return };
+        let Some(tests) = self.known.mask_tests.get(on).cloned() else { return };
         let (any, all) = (self.negated(&tests.all), self.negated(&tests.any));
-        self.mask_tests.insert(*off, MaskTests { any, all, leading: None });
+        self.known.mask_tests.insert(*off, MaskTests { any, all, leading: None });
     }
 
     pub(super) fn negated(&mut self, test: &Opd) -> Opd {
@@ -100,7 +100,7 @@ impl Emitter<'_, '_> {
 
     /// Whether the comparison holds in all lanes, if all are on.
     pub(super) fn holds_for_all(&mut self, condition: Value) -> Option<Opd> {
-        if self.mask != Mask::All {
+        if self.position.mask != Mask::All {
             return None;
         }
         let comparison = self.lane_comparison(condition)?;

@@ -156,73 +156,110 @@ pub(super) struct Emitter<'a, 'm> {
     plan: &'a Plan<'a>,
     shared: &'a mut Shared<'m>,
     t: Text,
-    values: Vec<Option<Vec<Lane>>>,
-    /// The turn in which each value was defined last; see [`Self::is_here`].
+    values: Values,
+    position: Position,
+    group: GroupValues,
+    /// The only SIMD-group that a call of the entry runs, if SIMD-groups are independent.
+    own_simdgroup: Option<Opd>,
+    /// The current SIMD-group's frame, if there are frames.
+    frame: Opd,
+    layout: context_save::Layout,
+    registers: EntryRegisters,
+    known: Known,
+    rows: StencilState,
+    /// Products of matrices that wait, and where fragments lie.
+    matrices: matrix::Matrices,
+    /// Whether pointers come from memory that others wrote.
+    loads_pointers: bool,
+    /// Work since the last poll, at group level.
+    group_work: Work,
+}
+
+/// The values that are defined, as operands.
+#[derive(Debug)]
+struct Values {
+    /// By value, one for each component.
+    lanes: Vec<Option<Vec<Lane>>>,
+    /// The turn in which each value was defined last; see [`Emitter::is_here`].
     defined_in: Vec<u32>,
     /// The current turn of a region, and how many there were; 0 at group level.
     turn: u32,
     turns: u32,
+}
+
+impl Values {
+    fn new(count: usize) -> Self {
+        Self { lanes: vec![None; count], defined_in: vec![0; count], turn: 0, turns: 0 }
+    }
+}
+
+/// Where code is written: for which lanes, and within which constructs.
+#[derive(Debug)]
+struct Position {
     mask: Mask,
-    group: GroupValues,
-    /// The only SIMD-group that a call of the entry runs, if SIMD-groups are independent.
-    own_simdgroup: Option<Opd>,
     /// The SIMD-group's number and its first thread's linear index; 0 at group level.
     simdgroup: Opd,
     first: Opd,
-    /// LLVM variables of promoted ones, by promoted variable and segment.
-    promoted_slots: BTreeMap<usize, Vec<Opd>>,
-    array_slots: BTreeMap<usize, Opd>,
-    /// Loaded or computed once, in the entry block.
-    bases: BTreeMap<u32, (Opd, Opd)>,
-    limits: BTreeMap<(u32, i64), Opd>,
-    capped_limits: BTreeMap<(u32, i64, i64), Opd>,
-    pointer_table: Option<Opd>,
-    /// The table of resident buffers and its length, once needed.
-    resident_table: Option<(Opd, Opd)>,
-    /// Whether pointers come from memory that others wrote.
-    loads_pointers: bool,
     contexts: Vec<control::Context>,
+    /// Labels of group-level constructs around the position.
+    group_labels: Vec<group_code::GroupLabel>,
     /// Where `stop` and a return of the whole threadgroup lead.
-    exit: u32,
+    exit: BlockName,
     /// How many more all-lanes-on copies of code may be nested.
     copies_left: u32,
-    /// Work since the last poll, at group level.
-    group_work: Work,
-    layout: context_save::Layout,
-    /// The address of the stop flag, once needed.
-    stop: Option<Opd>,
-    /// The current SIMD-group's frame, if there are frames.
-    frame: Opd,
+    /// Whether code may be copied for stencil rows that are tested before it.
+    may_version_guards: bool,
     /// Where a region leaves its lanes, if it is needed.
     region_slot: Option<Opd>,
     /// Where a loop without masks gives up: its masked copy repeats the iteration, as long as nothing
     /// in it had an effect.
     bail: Option<BlockName>,
-    /// Labels of group-level constructs around the position.
-    group_labels: Vec<group_code::GroupLabel>,
-    /// What slow paths need, once needed.
+}
+
+/// What the entry block loads, computes or allocates, each once it is needed.
+#[derive(Debug, Default)]
+struct EntryRegisters {
+    /// LLVM variables of promoted ones, by promoted variable and segment.
+    promoted_slots: BTreeMap<usize, Vec<Opd>>,
+    array_slots: BTreeMap<usize, Opd>,
+    bases: BTreeMap<u32, (Opd, Opd)>,
+    limits: BTreeMap<(u32, i64), Opd>,
+    capped_limits: BTreeMap<(u32, i64, i64), Opd>,
+    pointer_table: Option<Opd>,
+    /// The table of resident buffers and its length.
+    resident_table: Option<(Opd, Opd)>,
+    /// The flags that say whether stores that may be non-temporal are.
+    nontemporal_flags: BTreeMap<usize, Opd>,
+    /// The address of the stop flag.
+    stop: Option<Opd>,
+    /// What slow paths need.
     slow: Option<memory::SlowBuffers>,
+}
+
+/// What is known of registers at the position.
+#[derive(Debug)]
+struct Known {
     /// Available bounds checks.
     available_checks: available_checks::AvailableChecks,
     /// Values that tell which lanes were on, and the mask that says so.
     active_masks: BTreeMap<Value, Mask>,
     /// What is known of masks, by their registers.
     mask_tests: BTreeMap<u32, mask_predicates::MaskTests>,
-    /// Products of matrices that wait, and where fragments lie.
-    matrices: matrix::Matrices,
-    /// The first loads of stencil rows that were tested before, and whether code may be copied for such.
+    /// Loaded vectors, by the register of the first component.
+    interleaved: BTreeMap<u32, interleaved_cache::InterleavedVector>,
+    /// A block, and how many vectors were loaded lane by lane in it.
+    lane_loads: (BlockName, u32),
+}
+
+/// Stencil rows whose conditions hold at the position.
+#[derive(Debug, Default)]
+struct StencilState {
+    /// The first loads of those that were tested before.
     versioned_rows: BTreeSet<Inst>,
-    may_version_guards: bool,
     /// Those of which lanes are held back, tested before too.
     clamped_rows: BTreeMap<Inst, clamped_rows::ClampedRow>,
     /// Pointers in a loop for threadgroups in the interior.
     interior_pointers: BTreeMap<Value, interior::InteriorPointer>,
-    /// Loaded vectors, by the register of the first component.
-    interleaved: BTreeMap<u32, interleaved_cache::InterleavedVector>,
-    /// The flags that say whether stores that may be non-temporal are.
-    nontemporal_flags: BTreeMap<usize, Opd>,
-    /// A block, and how many vectors were loaded lane by lane in it.
-    lane_loads: (BlockName, u32),
 }
 
 impl Emitter<'_, '_> {
@@ -245,7 +282,7 @@ impl Emitter<'_, '_> {
     }
 
     fn lane(&self, value: Value, component: usize) -> Lane {
-        if let Some(lanes) = &self.values[value.index()] {
+        if let Some(lanes) = &self.values.lanes[value.index()] {
             return lanes[component].clone();
         }
         // Values that are known now need no definition. Anything else unset is unreachable code.
@@ -304,8 +341,8 @@ impl Emitter<'_, '_> {
     /// Whether the value's definition was emitted where its registers are of use: at group level, or in this
     /// turn of a region. Operands of values that another region left are not.
     fn is_here(&self, value: Value) -> bool {
-        let turn = self.defined_in[value.index()];
-        turn == 0 || turn == self.turn
+        let turn = self.values.defined_in[value.index()];
+        turn == 0 || turn == self.values.turn
     }
 
     fn define(&mut self, value: Value, lanes: Vec<Lane>) {
@@ -313,8 +350,8 @@ impl Emitter<'_, '_> {
             self.agrees(value, &lanes),
             "the lanes of {value} do not match the shape that the analysis computed"
         );
-        self.defined_in[value.index()] = self.turn;
-        self.values[value.index()] = Some(lanes);
+        self.values.defined_in[value.index()] = self.values.turn;
+        self.values.lanes[value.index()] = Some(lanes);
     }
 
     /// Whether the value has these components, in the form that the analysis found for each.

@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
             return None;
         }
         self.shared.fences = true;
-        if let Some(flag) = self.nontemporal_flags.get(&index) {
+        if let Some(flag) = self.registers.nontemporal_flags.get(&index) {
             return Some(flag.clone());
         }
         let len = self.place(Root::Argument(index)).len;
@@ -61,7 +61,7 @@ impl Emitter<'_, '_> {
         let little = t.entry_value(format_args!("icmp ult i64 {threads}, {enough}"));
         let kept = t.entry_value(format_args!("or i1 {short}, {little}"));
         let flag = t.entry_value(format_args!("zext i1 {kept} to i64"));
-        self.nontemporal_flags.insert(index, flag.clone());
+        self.registers.nontemporal_flags.insert(index, flag.clone());
         Some(flag)
     }
 

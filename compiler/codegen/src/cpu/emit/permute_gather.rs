@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
     /// Whether the active lanes' elements are zero.
     pub(super) fn all_zero(&mut self, element: &str, vector: &Opd) -> Opd {
         let mut zero = self.t.value(format_args!("icmp eq <32 x {element}> {vector}, zeroinitializer"));
-        if let Mask::Some(mask) = self.mask.clone() {
+        if let Mask::Some(mask) = self.position.mask.clone() {
             zero = self.t.select(MASK, &mask, MASK, &zero, &Opd::text("splat (i1 true)"));
         }
         let bits = self.mask_bits(&Mask::Some(zero));

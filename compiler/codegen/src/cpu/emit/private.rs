@@ -44,7 +44,7 @@ struct Spot {
 impl Emitter<'_, '_> {
     /// Where the array lies.
     pub(super) fn array_slot(&mut self, array: usize) -> Opd {
-        if let Some(slot) = self.array_slots.get(&array) {
+        if let Some(slot) = self.registers.array_slots.get(&array) {
             return slot.clone();
         }
         let data = self.plan.facts.storage.arrays[array];
@@ -57,7 +57,7 @@ impl Emitter<'_, '_> {
             let ty = format!("[{} x <32 x i{}>]", data.units, data.unit * 8);
             self.t.zeroed_alloca(&ty, data.bytes(), 64)
         };
-        self.array_slots.insert(array, slot.clone());
+        self.registers.array_slots.insert(array, slot.clone());
         slot
     }
 
@@ -165,7 +165,7 @@ impl Emitter<'_, '_> {
         let limit = self.limit(&spot.address.place, item.bytes());
         let limits = self.t.splat("i64", &limit);
         let inside = self.t.value(format_args!("icmp ult <32 x i64> {offsets}, {limits}"));
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let good = self.both(&mask, &inside);
         if self.shared.options.checks && self.shared.module.reports_thread_accesses() {
             let bad = self.without(&mask, &inside);
@@ -309,7 +309,7 @@ impl Emitter<'_, '_> {
         let int = format!("i{}", scalar.size() * 8);
         let ty = lanes_type(&int);
         let mut new = super::cast::reinterpret(&mut self.t, Width::All, scalar_type(scalar), &int, value);
-        if let Mask::Some(mask) = self.mask.clone() {
+        if let Mask::Some(mask) = self.position.mask.clone() {
             let old = self.load_unit_rows(at, unit, scalar.size());
             new = self.t.select(MASK, &mask, &ty, &new, &old);
         }
@@ -388,7 +388,7 @@ impl Emitter<'_, '_> {
             let at = self.t.offset(base, &Opd::Int(start + part as i64 * i64::from(unit) * 32));
             let Some(good) = good else {
                 let at = self.t.offset(&at, offset);
-                let value = match self.mask.clone() {
+                let value = match self.position.mask.clone() {
                     Mask::All => new.clone(),
                     Mask::Some(mask) => {
                         let old = self.t.load(&ty, &at, unit);
@@ -412,10 +412,10 @@ impl Emitter<'_, '_> {
         let place = super::allocation::Place::known(base.clone(), Opd::Int(i64::MAX), Root::Many);
         let address =
             Address { place, offset: Lane::Varying(places.clone()), value: None, extra: 0, site: 0 };
-        let outer = std::mem::replace(&mut self.mask, Mask::Some(good.clone()));
+        let outer = std::mem::replace(&mut self.position.mask, Mask::Some(good.clone()));
         let offsets = SlowOffsets::All(places.clone());
         self.call_slow(&format!("am.store.{bits}"), &address, &offsets, 1, 0);
-        self.mask = outer;
+        self.position.mask = outer;
     }
 }
 

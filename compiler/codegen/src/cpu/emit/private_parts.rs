@@ -107,7 +107,7 @@ impl Emitter<'_, '_> {
         let others = self.t.value(format_args!("xor {ty} {place}, splat (i{} -1)", parts.unit * 8));
         let kept = self.t.value(format_args!("and {ty} {old}, {others}"));
         let mut new = self.t.value(format_args!("or {ty} {kept}, {wide}"));
-        if let Mask::Some(mask) = self.mask.clone() {
+        if let Mask::Some(mask) = self.position.mask.clone() {
             new = self.t.select(MASK, &mask, &ty, &new, &old);
         }
         self.t.store(&ty, &new, &at, parts.unit);

@@ -21,7 +21,7 @@ impl Emitter<'_, '_> {
 
     /// The variables of a promoted variable: one per base, or one of vectors.
     fn promoted_slots(&mut self, var: usize) -> Vec<Opd> {
-        if let Some(slots) = self.promoted_slots.get(&var) {
+        if let Some(slots) = self.registers.promoted_slots.get(&var) {
             return slots.clone();
         }
         let element = self.element_of(self.plan.facts.storage.vars[var].ty);
@@ -40,7 +40,7 @@ impl Emitter<'_, '_> {
                 self.t.start_line(format_args!("store {ty} {zero}, ptr {slot}, align 8"));
             }
         }
-        self.promoted_slots.insert(var, slots.clone());
+        self.registers.promoted_slots.insert(var, slots.clone());
         slots
     }
 
@@ -97,7 +97,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let mut lane = self.rebase(lane, element, &shape);
-        if is_masked && let (Mask::Some(mask), Lane::Varying(new)) = (self.mask.clone(), &lane) {
+        if is_masked && let (Mask::Some(mask), Lane::Varying(new)) = (self.position.mask.clone(), &lane) {
             let old = self.load_promoted(var).vector(&mut self.t, element);
             lane = Lane::Varying(self.t.select(MASK, &mask, &lanes_type(element), new, &old));
         }

@@ -32,10 +32,10 @@ impl Emitter<'_, '_> {
                 self.in_grid(inside, axis_of(axis), result)
             }
             Query::QuadgroupIndexInThreadgroup => {
-                let base = self.t.mul("i32", &self.simdgroup.clone(), &Opd::Int(8));
+                let base = self.t.mul("i32", &self.position.simdgroup.clone(), &Opd::Int(8));
                 self.affine(base, result)
             }
-            Query::SimdgroupIndexInThreadgroup => Lane::uniform(self.simdgroup.clone()),
+            Query::SimdgroupIndexInThreadgroup => Lane::uniform(self.position.simdgroup.clone()),
             Query::ThreadgroupPositionInGrid(axis) => {
                 Lane::uniform(self.group.position[axis_of(axis)].clone())
             }
@@ -107,7 +107,7 @@ impl Emitter<'_, '_> {
             Position::Zero => Lane::uniform(Opd::Int(0)),
             Position::Known(pattern) => Lane::known(Affine::known(*pattern)),
             Position::Based { divide, modulo, .. } => {
-                let mut base = self.first.clone();
+                let mut base = self.position.first.clone();
                 assert!(*divide > 0, "threadgroup sizes are not zero");
                 if *divide != 1 {
                     base = self.t.value(format_args!("udiv i32 {base}, {divide}"));
@@ -124,7 +124,7 @@ impl Emitter<'_, '_> {
     /// The position along an axis by division, lane by lane.
     fn computed(&mut self, axis: usize) -> Opd {
         let ints = Width::All.of("i32");
-        let first = self.first.clone();
+        let first = self.position.first.clone();
         let base = self.t.splat("i32", &first);
         let lanes = vector_const("i32", 0..32);
         let linear = self.t.value(format_args!("add {ints} {base}, {lanes}"));

@@ -81,9 +81,9 @@ impl Emitter<'_, '_> {
         self.t.label(partial);
         self.enter_simdgroup(full);
         let mask = self.existing_lanes();
-        let copies = std::mem::take(&mut self.copies_left);
+        let copies = std::mem::take(&mut self.position.copies_left);
         self.lanes_of_region(number, mask);
-        self.copies_left = copies;
+        self.position.copies_left = copies;
         self.t.label(done);
         self.at_group_level();
     }
@@ -108,45 +108,45 @@ impl Emitter<'_, '_> {
             }
             mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
         }
-        let copies = self.copies_left;
+        let copies = self.position.copies_left;
         if copy || !may_copy || mask != Mask::All {
-            self.copies_left = 0;
+            self.position.copies_left = 0;
         }
         self.lanes_of_region(number, mask);
-        self.copies_left = copies;
+        self.position.copies_left = copies;
         self.t.label(end);
     }
 
     /// The region's code under a mask, between fetching and keeping its variables.
     fn lanes_of_region(&mut self, number: usize, mask: Mask) {
-        assert_eq!(self.turn, 0, "regions do not nest");
-        self.turns += 1;
-        self.turn = self.turns;
+        assert_eq!(self.values.turn, 0, "regions do not nest");
+        self.values.turns += 1;
+        self.values.turn = self.values.turns;
         self.with_no_available_checks(|this| this.region_under(number, mask));
-        self.turn = 0;
+        self.values.turn = 0;
     }
 
     fn region_under(&mut self, number: usize, mask: Mask) {
-        assert!(self.contexts.is_empty(), "a region starts outside of divergent constructs");
-        assert!(self.bail.is_none(), "a region does not start inside a loop without masks");
+        assert!(self.position.contexts.is_empty(), "a region starts outside of divergent constructs");
+        assert!(self.position.bail.is_none(), "a region does not start inside a loop without masks");
         self.fetch_values(number);
         self.fetch_promoted(number);
         let end = self.t.block();
-        self.region_slot = self.plan.regions.tracks_live.then(|| {
+        self.position.region_slot = self.plan.regions.tracks_live.then(|| {
             let slot = self.t.alloca(MASK, 4);
             self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
             slot
         });
-        self.mask = mask.clone();
-        self.contexts.push(Context::Arm { end });
+        self.position.mask = mask.clone();
+        self.position.contexts.push(Context::Arm { end });
         let insts = self.plan.regions.regions[number].insts.clone();
         self.instructions(&insts);
         self.end_of_region_part();
         self.t.label(end);
-        let left = self.contexts.pop();
+        let left = self.position.contexts.pop();
         assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "constructs nest");
         self.save_promoted(number);
-        if let Some(slot) = self.region_slot.take() {
+        if let Some(slot) = self.position.region_slot.take() {
             let left = self.t.load(MASK, &slot, 4);
             let live = self.t.value(format_args!("bitcast {MASK} {left} to i32"));
             let at = self.frame.clone();
@@ -156,8 +156,8 @@ impl Emitter<'_, '_> {
 
     /// Notes which lanes came to the end of the region's code.
     fn end_of_region_part(&mut self) {
-        if let Some(slot) = self.region_slot.clone() {
-            let left = self.mask.operand();
+        if let Some(slot) = self.position.region_slot.clone() {
+            let left = self.position.mask.operand();
             self.t.store(MASK, &left, &slot, 4);
         }
     }

@@ -28,7 +28,7 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&side.is_so, contiguous, apart);
         self.t.label(contiguous);
         let at = self.t.offset(&address.place.base, &side.start);
-        match self.mask.clone() {
+        match self.position.mask.clone() {
             Mask::All => {
                 let (ty, metadata) = (lanes_type(item.memory_type()), self.store_metadata(&address.place));
                 self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}"));
@@ -110,8 +110,8 @@ impl Emitter<'_, '_> {
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);
         }
-        if self.mask != Mask::All && !self.writes_back(&address.place) {
-            let mask = self.mask.clone();
+        if self.position.mask != Mask::All && !self.writes_back(&address.place) {
+            let mask = self.position.mask.clone();
             let all = self.all(&mask);
             ok = self.t.and(&ok, &all);
         }
@@ -169,7 +169,7 @@ impl Emitter<'_, '_> {
             let start = self.t.add("i64", &bases[*segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);
             let piece = self.t.shuffle(element, LANES * count, &whole, &poison, &picks);
-            match self.mask.clone() {
+            match self.position.mask.clone() {
                 Mask::Some(mask) if self.writes_back(&address.place) => {
                     self.store_active(&address.place, item, &piece, &at, &mask, lanes);
                 }
@@ -183,7 +183,7 @@ impl Emitter<'_, '_> {
 
     fn scatter(&mut self, address: &Address, item: Item, values: &[Opd], offsets: &Opd) {
         self.t.expect(offsets, "<32 x i64>");
-        let mask = self.mask.operand();
+        let mask = self.position.mask.operand();
         let ty = lanes_type(item.memory_type());
         let suffix = mangle(&ty);
         self.t.declare(format!(

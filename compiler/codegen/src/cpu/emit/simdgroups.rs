@@ -44,12 +44,12 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn enter_simdgroup(&mut self, simdgroup: Opd) {
-        self.first = match &simdgroup {
+        self.position.first = match &simdgroup {
             Opd::Int(number) => Opd::Int(number * 32),
             number => self.t.value(format_args!("shl nuw nsw i32 {number}, 5")),
         };
         self.t.expect(&simdgroup, "i32");
-        self.simdgroup = simdgroup;
+        self.position.simdgroup = simdgroup;
         assert!(
             self.shared.frame_bytes.is_multiple_of(64) && self.shared.scratch_bytes.is_multiple_of(64),
             "frames are aligned as their vectors: {} bytes after {}",
@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
         );
         if self.shared.frame_bytes > 0 {
             let scratch = self.group.scratch.clone();
-            let wide = match &self.simdgroup {
+            let wide = match &self.position.simdgroup {
                 // The scratch is the SIMD-group's own.
                 _ if self.own_simdgroup.is_some() => Opd::Int(0),
                 Opd::Int(number) => Opd::Int(*number),
@@ -112,7 +112,7 @@ impl Emitter<'_, '_> {
             }
             _ => {}
         }
-        let (threads, first) = (self.group.threads.clone(), self.first.clone());
+        let (threads, first) = (self.group.threads.clone(), self.position.first.clone());
         let left = self.t.sub("i32", &threads, &first);
         let left = self.t.splat("i32", &left);
         let lanes = vector_const("i32", 0..32);

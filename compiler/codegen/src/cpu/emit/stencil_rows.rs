@@ -65,10 +65,10 @@ impl<'a> Emitter<'a, '_> {
             return false;
         };
         self.compute_ahead(&loads.ahead);
-        let clamped = self.clamped_rows.get(&inst).cloned();
+        let clamped = self.rows.clamped_rows.get(&inst).cloned();
         let loaded: Vec<Vec<Lane>> = match clamped {
             Some(clamped) => self.load_clamped_row(&clamped, loads).into_iter().map(varying).collect(),
-            None if self.versioned_rows.contains(&inst) => {
+            None if self.rows.versioned_rows.contains(&inst) => {
                 self.load_members(loads).into_iter().map(varying).collect()
             }
             None => {
@@ -152,7 +152,7 @@ impl<'a> Emitter<'a, '_> {
             all.in_bounds.extend(conditions.in_bounds);
             open.insert(first);
         }
-        if let mask @ Mask::Some(_) = self.mask.clone() {
+        if let mask @ Mask::Some(_) = self.position.mask.clone() {
             all.in_bounds.push(self.all(&mask));
         }
         (self.all_hold(all), open)

@@ -110,7 +110,8 @@ impl Emitter<'_, '_> {
 
     /// What stores of whole vectors test.
     pub(super) fn test_of_stores(&self, place: &Place) -> Test {
-        let checked = self.mask != Mask::All && !self.shared.options.checks && self.writes_back(place);
+        let checked =
+            self.position.mask != Mask::All && !self.shared.options.checks && self.writes_back(place);
         if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 

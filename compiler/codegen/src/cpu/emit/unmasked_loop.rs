@@ -24,7 +24,7 @@ impl Emitter<'_, '_> {
         let LoopForm::Masked { unmasked: Some(test) } = self.plan.constructs.of_loop(inst) else {
             return false;
         };
-        if self.mask != Mask::All {
+        if self.position.mask != Mask::All {
             return false;
         }
         let insts = function.block(body);
@@ -33,7 +33,7 @@ impl Emitter<'_, '_> {
         let (cond, stays_if) = (test.cond, !test.leaves_when);
         let (head, go, left) = (self.t.block(), self.t.block(), self.t.block());
         self.t.loop_header(head, self.plan.polls.of_loop(inst).trips().map(Bound::Trips));
-        self.contexts.push(Context::Construct {
+        self.position.contexts.push(Context::Construct {
             inst,
             label,
             exit,
@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
             exit_slot: None,
             continue_slot: None,
         });
-        let outer = self.bail.replace(masked);
+        let outer = self.position.bail.replace(masked);
         for &inst in top {
             // The test's vector would only stand in the way.
             if function.inst(inst).result != Some(cond) || self.uses(cond) > 1 {
@@ -61,8 +61,8 @@ impl Emitter<'_, '_> {
         self.block(continuing);
         self.end_iteration(inst);
         self.t.branch(head);
-        self.bail = outer;
-        let left = self.contexts.pop();
+        self.position.bail = outer;
+        let left = self.position.contexts.pop();
         assert!(
             matches!(left, Some(Context::Construct { exit: left, .. }) if left == exit),
             "constructs nest"

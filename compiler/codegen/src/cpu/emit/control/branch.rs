@@ -19,7 +19,7 @@ impl Emitter<'_, '_> {
         }
         self.remark_branch(inst, cond, then, otherwise);
         let condition = self.vector(cond, 0);
-        let before = self.mask.clone();
+        let before = self.position.mask.clone();
         let on = self.both(&before, &condition);
         // The same register may be the mask of an `if` around this one, whose tests are others.
         let outer_tests = self.tests_of(&on);
@@ -33,19 +33,19 @@ impl Emitter<'_, '_> {
 
     /// Both arms under their masks.
     fn unbranched_if(&mut self, condition: &Opd, on: &Opd, then: Block, otherwise: Block) {
-        let before = self.mask.clone();
-        self.mask = Mask::Some(on.clone());
+        let before = self.position.mask.clone();
+        self.position.mask = Mask::Some(on.clone());
         self.block(then);
         if !self.plan.facts.function.block(otherwise).is_empty() {
-            self.mask = Mask::Some(self.without(&before, condition));
+            self.position.mask = Mask::Some(self.without(&before, condition));
             self.block(otherwise);
         }
-        self.mask = before;
+        self.position.mask = before;
     }
 
     fn divergent_if(&mut self, inst: Inst, condition: &Opd, on: &Opd, then: Block, otherwise: Block) {
         self.t.expect(on, MASK);
-        let before = self.mask.clone();
+        let before = self.position.mask.clone();
         let escapes = self.plan.regions.escapes(inst);
         let first = self.arm(then, Mask::Some(on.clone()), escapes, true);
         let second = match self.plan.facts.function.block(otherwise).is_empty() && !escapes {
@@ -56,9 +56,9 @@ impl Emitter<'_, '_> {
                 self.arm(otherwise, Mask::Some(off), escapes, false)
             }
         };
-        self.mask = before;
+        self.position.mask = before;
         if escapes {
-            self.mask = self.either(&first, &second);
+            self.position.mask = self.either(&first, &second);
         }
     }
 
@@ -90,10 +90,10 @@ impl Emitter<'_, '_> {
             slot
         });
         let (run, end) = (self.t.block(), self.t.block());
-        self.contexts.push(Context::Arm { end });
+        self.position.contexts.push(Context::Arm { end });
         let copy = may_copy
-            && self.copies_left > 0
-            && self.contexts.len() == 2
+            && self.position.copies_left > 0
+            && self.position.contexts.len() == 2
             && self.touches_memory(insts)
             && self.size(insts) <= MAX_COPY;
         if copy {
@@ -101,22 +101,22 @@ impl Emitter<'_, '_> {
             let all = self.all(&mask);
             self.t.branch_if(&all, full, partial);
             self.t.label(full);
-            self.copies_left -= 1;
+            self.position.copies_left -= 1;
             self.arm_body(insts, Mask::All, slot.as_ref(), end);
-            self.copies_left += 1;
+            self.position.copies_left += 1;
             self.t.label(partial);
         }
         let any = self.any(&mask);
         self.t.branch_if(&any, run, end);
         self.t.label(run);
-        let copies = std::mem::take(&mut self.copies_left);
+        let copies = std::mem::take(&mut self.position.copies_left);
         // With all lanes on, this copy is not the one that runs.
-        let may_version = self.may_version_guards;
-        self.may_version_guards &= !copy;
+        let may_version = self.position.may_version_guards;
+        self.position.may_version_guards &= !copy;
         self.arm_body(insts, mask, slot.as_ref(), end);
-        (self.copies_left, self.may_version_guards) = (copies, may_version);
+        (self.position.copies_left, self.position.may_version_guards) = (copies, may_version);
         self.t.label(end);
-        let left = self.contexts.pop();
+        let left = self.position.contexts.pop();
         assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "arms nest");
         match slot {
             Some(slot) => Mask::Some(self.t.load(MASK, &slot, 4)),
@@ -125,10 +125,10 @@ impl Emitter<'_, '_> {
     }
 
     fn arm_body(&mut self, insts: &[Inst], mask: Mask, slot: Option<&Opd>, end: BlockName) {
-        self.mask = mask;
+        self.position.mask = mask;
         self.instructions(insts);
         if let Some(slot) = slot {
-            let left = self.mask.operand();
+            let left = self.position.mask.operand();
             self.t.store(MASK, &left, slot, 4);
         }
         self.t.branch(end);
@@ -142,11 +142,11 @@ impl Emitter<'_, '_> {
             return false;
         };
         function.as_const(all) == Some(u64::from(u32::MAX))
-            && self.active_masks.get(&active) == Some(&self.mask)
+            && self.known.active_masks.get(&active) == Some(&self.position.mask)
     }
 
     fn uniform_if(&mut self, cond: Value, then: Block, otherwise: Block) {
-        let before = self.mask.clone();
+        let before = self.position.mask.clone();
         let asks_for_all = self.needs_all_lanes(cond);
         if asks_for_all && before == Mask::All {
             return self.block(then);
@@ -163,7 +163,7 @@ impl Emitter<'_, '_> {
             changed |= self.arm_to(label, mask, &slot, join, |this| this.block(block));
         }
         self.t.label(join);
-        self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
+        self.position.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
     }
 
     /// Emits one of the ways that part here and meet at `join`, under a mask; what is left of that goes to
@@ -177,12 +177,12 @@ impl Emitter<'_, '_> {
         emit: impl FnOnce(&mut Self),
     ) -> bool {
         self.t.label(label);
-        self.mask = mask.clone();
+        self.position.mask = mask.clone();
         emit(self);
         let mut changed = false;
         if !self.t.is_ended() {
-            changed = self.mask != *mask;
-            let left = self.mask.operand();
+            changed = self.position.mask != *mask;
+            let left = self.position.mask.operand();
             self.t.store(MASK, &left, slot, 4);
         }
         self.t.branch(join);

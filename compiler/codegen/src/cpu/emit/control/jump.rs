@@ -25,7 +25,7 @@ impl Emitter<'_, '_> {
         is_continue: bool,
     ) -> (BlockName, Option<usize>) {
         let mut wait: Option<BlockName> = None;
-        for (index, context) in self.contexts.iter().enumerate().rev() {
+        for (index, context) in self.position.contexts.iter().enumerate().rev() {
             match context {
                 Context::Arm { end } => wait = wait.or(Some(*end)),
                 Context::Construct { inst, label, exit, continuing, .. } => {
@@ -46,7 +46,7 @@ impl Emitter<'_, '_> {
             }
         }
         assert!(target.is_none(), "the label of a jump belongs to an enclosing construct");
-        (wait.unwrap_or(self.exit), None)
+        (wait.unwrap_or(self.position.exit), None)
     }
 
     /// Notes the lanes that jump, where anyone wants to know.
@@ -55,7 +55,7 @@ impl Emitter<'_, '_> {
             // A return: lanes that leave the region are not collected.
             return;
         };
-        let Context::Construct { exit_slot, continue_slot, .. } = &self.contexts[index] else {
+        let Context::Construct { exit_slot, continue_slot, .. } = &self.position.contexts[index] else {
             unreachable!("a jump leads to a construct with a label")
         };
         let slot = if is_continue { continue_slot.clone() } else { exit_slot.clone() };
@@ -67,14 +67,14 @@ impl Emitter<'_, '_> {
     /// All active lanes jump.
     pub(super) fn jump(&mut self, target: Option<Label>, is_continue: bool) {
         let (destination, context) = self.waiting_point(target, is_continue);
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         self.record_jump(context, is_continue, &mask);
         self.t.branch(destination);
     }
 
     /// Goes on only if lanes are left.
     pub(in crate::cpu::emit) fn leave_if_none(&mut self) {
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let any = self.any(&mask);
         let (destination, _) = self.waiting_point(None, false);
         let go = self.t.block();
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
         let stop = self.stop_flag();
         let go_on = self.t.icmp("eq", "i32", &stop, &Opd::Int(0));
         let go = self.t.block();
-        let exit = self.exit;
+        let exit = self.position.exit;
         self.t.branch_likely(&go_on, go, exit);
         self.t.label(go);
     }
@@ -99,13 +99,13 @@ impl Emitter<'_, '_> {
     }
 
     pub(in crate::cpu::emit) fn stop_pointer(&mut self) -> Opd {
-        if let Some(slot) = &self.stop {
+        if let Some(slot) = &self.registers.stop {
             return slot.clone();
         }
         let launch = self.group.launch.clone();
         let field = self.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {LAUNCH_STOP}"));
         let slot = self.t.entry_value(format_args!("load ptr, ptr {field}, align 8, !invariant.load !1"));
-        self.stop = Some(slot.clone());
+        self.registers.stop = Some(slot.clone());
         slot
     }
 }

@@ -8,11 +8,11 @@ use crate::cpu::llvm_text::{BlockName, Bound, MASK, Opd};
 
 impl Emitter<'_, '_> {
     pub(super) fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
-        let depth = self.contexts.len();
+        let depth = self.position.contexts.len();
         let construct = self.plan.divergence.construct(inst);
-        let outer = self.mask.clone();
+        let outer = self.position.mask.clone();
         let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
-        let copies = std::mem::take(&mut self.copies_left);
+        let copies = std::mem::take(&mut self.position.copies_left);
         let tracked = construct.lanes_leave && construct.is_crossed;
         let new_slot = |this: &mut Self, wanted: bool, initial: &Opd| {
             wanted.then(|| {
@@ -37,43 +37,43 @@ impl Emitter<'_, '_> {
         self.remark_loop(inst, (label, body), has_copy);
         self.t.loop_header(head, self.plan.polls.of_loop(inst).trips().map(Bound::Trips));
         if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
-            self.mask = Mask::Some(self.t.load(MASK, lanes, 4));
+            self.position.mask = Mask::Some(self.t.load(MASK, lanes, 4));
             self.t.store(MASK, &none, waiting, 4);
         }
-        self.contexts.push(context(Some(next)));
+        self.position.contexts.push(context(Some(next)));
         self.block(body);
-        self.contexts.pop();
-        self.contexts.push(context(None));
+        self.position.contexts.pop();
+        self.position.contexts.push(context(None));
         if let Some(waiting) = &continue_slot {
-            let left = self.mask.clone();
+            let left = self.position.mask.clone();
             self.collect(waiting, &left);
             self.t.label(next);
-            self.mask = Mask::Some(self.t.load(MASK, waiting, 4));
+            self.position.mask = Mask::Some(self.t.load(MASK, waiting, 4));
             self.leave_loop_if_none(exit);
         } else {
             self.t.label(next);
-            self.mask = outer.clone();
+            self.position.mask = outer.clone();
         }
         self.block(continuing);
         self.end_iteration(inst);
         if let Some(lanes) = &lanes_slot {
-            let left = self.mask.operand();
+            let left = self.position.mask.operand();
             self.t.store(MASK, &left, lanes, 4);
             self.leave_loop_if_none(exit);
         }
         self.t.branch(head);
-        self.contexts.pop();
+        self.position.contexts.pop();
         self.t.label(exit);
-        assert_eq!(self.contexts.len(), depth, "a loop restores the context stack");
-        self.copies_left = copies;
-        self.mask = match exit_slot {
+        assert_eq!(self.position.contexts.len(), depth, "a loop restores the context stack");
+        self.position.copies_left = copies;
+        self.position.mask = match exit_slot {
             Some(slot) => Mask::Some(self.t.load(MASK, &slot, 4)),
             None => outer,
         };
     }
 
     fn leave_loop_if_none(&mut self, exit: BlockName) {
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let any = self.any(&mask);
         let go = self.t.block();
         self.t.branch_if(&any, go, exit);

@@ -53,12 +53,12 @@ impl Emitter<'_, '_> {
             if self.version_rest(&insts[index..]) {
                 return;
             }
-            let before = self.mask.clone();
+            let before = self.position.mask.clone();
             self.instruction(inst);
             if self.t.is_ended() {
                 return;
             }
-            if self.mask != before && index + 1 < insts.len() {
+            if self.position.mask != before && index + 1 < insts.len() {
                 let rest = &insts[index + 1..];
                 if self.rest_with_all_on(rest) {
                     return;
@@ -71,35 +71,39 @@ impl Emitter<'_, '_> {
 
     /// After lanes left at the top of a region: a copy of the rest for the case that none did.
     fn rest_with_all_on(&mut self, rest: &[Inst]) -> bool {
-        let is_top = self.contexts.len() == 1;
-        if !is_top || self.copies_left == 0 || self.size(rest) > MAX_COPY || !self.touches_memory(rest) {
+        let is_top = self.position.contexts.len() == 1;
+        if !is_top
+            || self.position.copies_left == 0
+            || self.size(rest) > MAX_COPY
+            || !self.touches_memory(rest)
+        {
             return false;
         }
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let slot = self.t.alloca(MASK, 4);
         self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
         let (full, partial, done) = (self.t.block(), self.t.block(), self.t.block());
         let all = self.all(&mask);
         self.t.branch_if(&all, full, partial);
         self.t.label(full);
-        self.mask = Mask::All;
-        self.copies_left -= 1;
+        self.position.mask = Mask::All;
+        self.position.copies_left -= 1;
         self.instructions(rest);
         // Lanes may have left in either copy.
-        let left = self.mask.operand();
+        let left = self.position.mask.operand();
         self.t.store(MASK, &left, &slot, 4);
         self.t.branch(done);
         self.t.label(partial);
-        self.mask = mask;
+        self.position.mask = mask;
         self.leave_if_none();
-        let may_version = std::mem::replace(&mut self.may_version_guards, false);
+        let may_version = std::mem::replace(&mut self.position.may_version_guards, false);
         self.instructions(rest);
-        self.may_version_guards = may_version;
-        let left = self.mask.operand();
+        self.position.may_version_guards = may_version;
+        let left = self.position.mask.operand();
         self.t.store(MASK, &left, &slot, 4);
-        self.copies_left += 1;
+        self.position.copies_left += 1;
         self.t.label(done);
-        self.mask = Mask::Some(self.t.load(MASK, &slot, 4));
+        self.position.mask = Mask::Some(self.t.load(MASK, &slot, 4));
         true
     }
 
@@ -113,12 +117,12 @@ impl Emitter<'_, '_> {
         let op = &function.inst(inst).op;
         debug_assert!(!self.t.is_ended(), "{inst} follows a jump");
         debug_assert!(
-            !self.mask.operand().is_text("zeroinitializer"),
+            !self.position.mask.operand().is_text("zeroinitializer"),
             "{inst} is emitted under a mask without active lanes"
         );
         let is_store = matches!(op, Op::Store { .. });
         if !op.is_repeatable() && !is_store {
-            self.bail = None;
+            self.position.bail = None;
         }
         if op.is_terminator() || !op.blocks().is_empty() {
             self.flush_all_matrices();
@@ -140,7 +144,7 @@ impl Emitter<'_, '_> {
         }
         // A store checks before it writes.
         if is_store {
-            self.bail = None;
+            self.position.bail = None;
         }
     }
 

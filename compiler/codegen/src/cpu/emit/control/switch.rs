@@ -8,7 +8,7 @@ use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type
 
 impl Emitter<'_, '_> {
     pub(super) fn scope(&mut self, inst: Inst, label: Label, body: Block) {
-        let outer = self.mask.clone();
+        let outer = self.position.mask.clone();
         let exit = self.t.block();
         let exit_slot = self.open_construct(inst, label, exit);
         self.block(body);
@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
                 slot
             });
         let slot = exit_slot.clone();
-        self.contexts.push(Context::Construct {
+        self.position.contexts.push(Context::Construct {
             inst,
             label,
             exit,
@@ -38,14 +38,14 @@ impl Emitter<'_, '_> {
     }
 
     fn close_construct(&mut self, exit: BlockName, exit_slot: Option<Opd>, outer: Mask) {
-        let left = self.contexts.pop();
+        let left = self.position.contexts.pop();
         assert!(
             matches!(left, Some(Context::Construct { exit: left, .. }) if left == exit),
             "constructs nest"
         );
-        self.mask = match exit_slot {
+        self.position.mask = match exit_slot {
             Some(slot) => {
-                let left = self.mask.clone();
+                let left = self.position.mask.clone();
                 self.collect(&slot, &left);
                 self.t.label(exit);
                 Mask::Some(self.t.load(MASK, &slot, 4))
@@ -65,27 +65,27 @@ impl Emitter<'_, '_> {
         cases: &[SwitchCase],
         default: Block,
     ) {
-        let outer = self.mask.clone();
+        let outer = self.position.mask.clone();
         let exit = self.t.block();
         let slot = self.open_construct(inst, label, exit);
         if self.plan.divergence.construct(inst).diverges {
             self.divergent_switch(selector, cases, default, slot.as_ref());
             // The arms have collected their lanes.
-            self.mask = Mask::Some(Opd::text("zeroinitializer"));
+            self.position.mask = Mask::Some(Opd::text("zeroinitializer"));
         } else {
             let bodies: Vec<Block> = cases.iter().map(|case| case.body).chain([default]).collect();
             let labels = self.branch_to_cases(selector, cases);
             for (body, label) in bodies.into_iter().zip(labels) {
                 self.t.label(label);
-                self.mask = outer.clone();
+                self.position.mask = outer.clone();
                 self.block(body);
                 if let Some(slot) = &slot {
-                    let left = self.mask.clone();
+                    let left = self.position.mask.clone();
                     self.collect(slot, &left);
                 }
                 self.t.branch(exit);
             }
-            self.mask = Mask::Some(Opd::text("zeroinitializer"));
+            self.position.mask = Mask::Some(Opd::text("zeroinitializer"));
         }
         self.close_construct(exit, slot, outer);
     }
@@ -136,7 +136,7 @@ impl Emitter<'_, '_> {
         if cases.len() > LANES {
             return self.switch_by_lanes(selector, cases, default, slot);
         }
-        let outer = self.mask.clone();
+        let outer = self.position.mask.clone();
         let element = scalar_type(self.scalar(selector));
         let selector = self.vector(selector, 0);
         let mut left = outer;
@@ -165,7 +165,7 @@ impl Emitter<'_, '_> {
     /// left, so at most as many tests as lanes are made, and no value is live across the tests of all cases.
     /// The lanes of the default are collected and run together after the loop.
     fn switch_by_lanes(&mut self, selector: Value, cases: &[SwitchCase], default: Block, slot: Option<&Opd>) {
-        let outer = self.mask.clone();
+        let outer = self.position.mask.clone();
         let element = scalar_type(self.scalar(selector));
         let ty = lanes_type(element);
         let vector = self.vector(selector, 0);
@@ -173,11 +173,11 @@ impl Emitter<'_, '_> {
         self.t.store(MASK, &outer.operand(), &left_slot, 4);
         self.t.store(MASK, &Opd::text("zeroinitializer"), &default_slot, 4);
         // Cases run in the order of lanes: one that is emitted later may have had its effects.
-        self.bail = None;
+        self.position.bail = None;
         let (head, next, done) = (self.t.block(), self.t.block(), self.t.block());
         self.t.label(head);
         let left = Mask::Some(self.t.load(MASK, &left_slot, 4));
-        self.mask = left.clone();
+        self.position.mask = left.clone();
         let lane = self.first_lane();
         let value = self.t.value(format_args!("extractelement {ty} {vector}, i32 {lane}"));
         let labels = self.branch_to_cases_on(&value, selector, cases);
@@ -187,13 +187,13 @@ impl Emitter<'_, '_> {
             let own = self.both(&left, &matches);
             let rest = self.without(&left, &matches);
             self.t.store(MASK, &rest, &left_slot, 4);
-            self.contexts.push(Context::Arm { end: next });
-            self.mask = Mask::Some(own);
+            self.position.contexts.push(Context::Arm { end: next });
+            self.position.mask = Mask::Some(own);
             self.block(case.body);
-            let arm = self.contexts.pop();
+            let arm = self.position.contexts.pop();
             assert!(matches!(arm, Some(Context::Arm { end }) if end == next), "cases nest");
             if let Some(slot) = slot {
-                let ended = self.mask.clone();
+                let ended = self.position.mask.clone();
                 self.collect(slot, &ended);
             }
             self.t.branch(next);
@@ -221,13 +221,13 @@ impl Emitter<'_, '_> {
         let any = self.any(&mask);
         self.t.branch_if(&any, run, end);
         self.t.label(run);
-        self.contexts.push(Context::Arm { end });
-        self.mask = mask;
+        self.position.contexts.push(Context::Arm { end });
+        self.position.mask = mask;
         self.block(body);
-        let left = self.contexts.pop();
+        let left = self.position.contexts.pop();
         assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "cases nest");
         if let Some(slot) = slot {
-            let left = self.mask.clone();
+            let left = self.position.mask.clone();
             self.collect(slot, &left);
         }
         self.t.label(end);

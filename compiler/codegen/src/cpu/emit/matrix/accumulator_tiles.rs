@@ -127,7 +127,7 @@ impl Emitter<'_, '_> {
             return false;
         };
         let is_masked = vars.clone().any(|var| self.plan.divergence.masked_stores.contains(&(inst, var)));
-        if self.scalar(value) != anymetal_ir::Scalar::F32 || is_masked && self.mask != Mask::All {
+        if self.scalar(value) != anymetal_ir::Scalar::F32 || is_masked && self.position.mask != Mask::All {
             self.write_products();
             return false;
         }

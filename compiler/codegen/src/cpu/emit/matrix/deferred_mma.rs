@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
     fn multiply_some_lanes(&mut self, args: &[Value], result: Value) {
         self.matrices.results.clear();
         self.matrices.scratch_used = 0;
-        let mask = self.mask.operand();
+        let mask = self.position.mask.operand();
         let mut places = Vec::new();
         for &arg in &args[..3] {
             let scalar = self.scalar(arg);
@@ -131,7 +131,7 @@ impl Emitter<'_, '_> {
             return;
         }
         // Products wait only while all lanes are on; the mask here may be that of what comes next.
-        let mask = std::mem::replace(&mut self.mask, Mask::All);
+        let mask = std::mem::replace(&mut self.position.mask, Mask::All);
         let products = std::mem::take(&mut self.matrices.deferred);
         let assigned = std::mem::take(&mut self.matrices.assigned);
         self.matrices.results.clear();
@@ -180,7 +180,7 @@ impl Emitter<'_, '_> {
         }
         self.forget_operands(&products);
         assert!(self.matrices.deferred.is_empty(), "writing products defers none");
-        self.mask = mask;
+        self.position.mask = mask;
     }
 
     /// Brings the sum to where the chain is computed.

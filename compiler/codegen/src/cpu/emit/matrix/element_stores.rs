@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
 
     /// Where the rows lie, and whether they do so, in bounds. `None`: that cannot be.
     fn stored_rows(&mut self, element_stores: &ElementStores) -> Option<(Opd, Rows)> {
-        if self.mask != Mask::All {
+        if self.position.mask != Mask::All {
             return None;
         }
         let [pointer, second] = element_stores.pointers;

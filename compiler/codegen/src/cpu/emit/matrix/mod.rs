@@ -215,6 +215,6 @@ impl Emitter<'_, '_> {
 
     /// Whether products may wait: all lanes take part.
     fn gathers_products(&self) -> bool {
-        self.mask == Mask::All && self.has(Feature::DeferredProducts)
+        self.position.mask == Mask::All && self.has(Feature::DeferredProducts)
     }
 }

@@ -48,7 +48,7 @@ impl Emitter<'_, '_> {
 
     /// Whether all rows are in bounds and near each other, as `i1`.
     pub(super) fn rows_in_bounds(&mut self, address: &Address, start: &Opd, step: &Opd, size: i64) -> Opd {
-        if self.mask != Mask::All {
+        if self.position.mask != Mask::All {
             return Opd::bool(false);
         }
         if !self.shared.options.checks {
@@ -155,14 +155,14 @@ impl Emitter<'_, '_> {
         let (own_down, own_right) = if as_memory { (&size, &row) } else { (&row, &size) };
         let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
         let before = self.before(&address.place);
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let mask = self.mask_bits(&mask);
         let record = self.slow_buffers().record;
         let bits = scalar.size() * 8;
         self.t.line(format_args!(
             "call void @am.rows.{what}.{bits}(ptr {buffer}, i64 {own_down}, i64 {own_right}, ptr {}, i64 {len}, \
 i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, i32 {})",
-            address.place.base, sites[0], sites[1], self.first
+            address.place.base, sites[0], sites[1], self.position.first
         ));
     }
 

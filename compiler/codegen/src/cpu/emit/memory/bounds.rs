@@ -19,7 +19,7 @@ impl Emitter<'_, '_> {
     /// What loads of whole vectors test. Without checks those with lanes off ask as well: what exists is
     /// loaded faster without a mask.
     pub(in crate::cpu::emit) fn test_of_loads(&self) -> Test {
-        let checked = !self.shared.options.checks && self.mask != Mask::All;
+        let checked = !self.shared.options.checks && self.position.mask != Mask::All;
         if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 
@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
         let limit = self.limit(&address.place, bytes);
         let limits = self.t.splat("i64", &limit);
         let outside = self.t.value(format_args!("icmp uge <32 x i64> {offsets}, {limits}"));
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let bad = self.both(&mask, &outside);
         let any = self.any(&Mask::Some(bad));
         (self.t.value(format_args!("xor i1 {any}, true")), limit)
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
 
     /// In a loop that can give up: gives up unless the condition holds.
     pub(in crate::cpu::emit) fn bail_unless(&mut self, ok: &Opd) -> bool {
-        let Some(bail) = self.bail else { return false };
+        let Some(bail) = self.position.bail else { return false };
         let go = self.t.block();
         self.t.branch_likely(ok, go, bail);
         self.t.label(go);
@@ -153,7 +153,7 @@ impl Emitter<'_, '_> {
         }
         self.need(Helper::Note);
         let lane = self.first_lane();
-        let thread = self.t.add("i32", &self.first.clone(), &lane);
+        let thread = self.t.add("i32", &self.position.first.clone(), &lane);
         let record = self.slow_buffers().record;
         self.t.line(format_args!(
             "call void @am.note(ptr {record}, i32 {}, i64 {start}, i64 {}, i32 {thread}, ptr {})",

@@ -224,7 +224,7 @@ impl Emitter<'_, '_> {
         item: Item,
     ) -> Vec<Opd> {
         let element = item.memory_type();
-        let mask = self.mask.operand();
+        let mask = self.position.mask.operand();
         let poison = Opd::text("poison");
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
         for run in runs {

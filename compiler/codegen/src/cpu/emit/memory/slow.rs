@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
     ) {
         let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
         let before = self.before(&address.place);
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         let mask = self.mask_bits(&mask);
         let slow = self.slow_buffers();
         match offsets {
@@ -111,13 +111,13 @@ impl Emitter<'_, '_> {
         self.t.line(format_args!(
             "call void @{helper}(ptr {}, ptr {}, ptr {}, i64 {len}, i64 {before}, i64 {bytes}, i64 {element}, \
 i32 {mask}, ptr {}, i32 {}, i32 {})",
-            slow.values, slow.offsets, address.place.base, slow.record, address.site, self.first
+            slow.values, slow.offsets, address.place.base, slow.record, address.site, self.position.first
         ));
     }
 
     /// The memory through which slow paths pass vectors, and the fault record.
     pub(in crate::cpu::emit) fn slow_buffers(&mut self) -> SlowBuffers {
-        if let Some(slow) = &self.slow {
+        if let Some(slow) = &self.registers.slow {
             return slow.clone();
         }
         let offsets = self.t.alloca("[32 x i64]", 64);
@@ -125,7 +125,7 @@ i32 {mask}, ptr {}, i32 {}, i32 {})",
         let record = self.t.alloca(&format!("[{RECORD_BYTES} x i8]"), 8);
         self.t.entry_line(format_args!("store i32 0, ptr {record}, align 8"));
         let slow = SlowBuffers { offsets, values, record };
-        self.slow = Some(slow.clone());
+        self.registers.slow = Some(slow.clone());
         slow
     }
 

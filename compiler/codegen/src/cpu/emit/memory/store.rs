@@ -61,7 +61,7 @@ impl Emitter<'_, '_> {
         let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
         if self.is_scattered(pointer) {
             // One allocation's lanes are written before the next one's are checked.
-            self.bail = None;
+            self.position.bail = None;
             self.remark_waterfall(inst, RemarkId::StoreWaterfall, pointer);
             let codes = self.vector(pointer, 0);
             let nothing = Item { scalar: item.scalar, count: 0 };
@@ -165,7 +165,7 @@ impl Emitter<'_, '_> {
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
-        match self.mask.clone() {
+        match self.position.mask.clone() {
             Mask::All => self.write_runs(address, item, &values, &bases, &shape, runs, None),
             Mask::Some(mask) => {
                 let (plain, masked, done) = (self.t.block(), self.t.block(), self.t.block());

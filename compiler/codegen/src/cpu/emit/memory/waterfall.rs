@@ -32,14 +32,14 @@ impl Emitter<'_, '_> {
             self.t.store(&ty, &Opd::text("zeroinitializer"), result, 64);
         }
         let left_slot = self.t.alloca(MASK, 8);
-        let outer = self.mask.clone();
+        let outer = self.position.mask.clone();
         self.t.store(MASK, &outer.operand(), &left_slot, 8);
         let numbers = self.t.value(format_args!("lshr <32 x i64> {codes}, splat (i64 48)"));
         let offsets = self.decode_offset(Width::All, codes);
         let (head, done) = (self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(LANES as u64));
         let left = self.t.load(MASK, &left_slot, 8);
-        self.mask = Mask::Some(left.clone());
+        self.position.mask = Mask::Some(left.clone());
         let lane = self.first_lane();
         let code = self.t.value(format_args!("extractelement <32 x i64> {codes}, i32 {lane}"));
         let number = self.t.value(format_args!("lshr i64 {code}, 48"));
@@ -48,7 +48,7 @@ impl Emitter<'_, '_> {
         let own = self.both(&Mask::Some(left.clone()), &same);
         let rest = self.without(&Mask::Some(left), &same);
         self.t.store(MASK, &rest, &left_slot, 8);
-        self.mask = Mask::Some(own.clone());
+        self.position.mask = Mask::Some(own.clone());
         let (place, _) = match decoder {
             Decoder::Private => self.decode_local(&code),
             Decoder::Loads | Decoder::Stores => self.decode(&code, decoder == Decoder::Stores),
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
         let more = self.any(&Mask::Some(rest));
         self.t.branch_if(&more, head, done);
         self.t.label(done);
-        self.mask = outer;
+        self.position.mask = outer;
         results.iter().map(|result| Lane::Varying(self.t.load(&ty, result, 64))).collect()
     }
 }

@@ -16,7 +16,7 @@ use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, vector_const};
 impl Emitter<'_, '_> {
     pub(super) fn simd(&mut self, op: SimdOp, args: &[Value], result: Value, fp: FpMode) {
         if op == SimdOp::ActiveMask {
-            self.active_masks.insert(result, self.mask.clone());
+            self.known.active_masks.insert(result, self.position.mask.clone());
         }
         let count = usize::from(self.plan.facts.function.ty(result).lanes());
         let lanes = (0..count).map(|k| self.simd_component(op, args, k, fp)).collect();
@@ -24,7 +24,7 @@ impl Emitter<'_, '_> {
     }
 
     fn simd_component(&mut self, op: SimdOp, args: &[Value], k: usize, fp: FpMode) -> Lane {
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         match op {
             SimdOp::ActiveMask => {
                 let bits = self.mask_bits(&mask);
@@ -78,7 +78,7 @@ impl Emitter<'_, '_> {
             return Lane::uniform(all);
         }
         let vector = self.vector(value, 0);
-        let mask = self.mask.clone();
+        let mask = self.position.mask.clone();
         match op {
             SimdOp::Any => {
                 let votes = self.both(&mask, &vector);
@@ -102,7 +102,7 @@ impl Emitter<'_, '_> {
         let value = args[0];
         let scalar = self.scalar(value);
         let element = scalar_type(scalar);
-        let reads_active_lane = op == SimdOp::BroadcastFirst || self.mask == Mask::All;
+        let reads_active_lane = op == SimdOp::BroadcastFirst || self.position.mask == Mask::All;
         if reads_active_lane && self.shape(value, k).is_uniform() {
             return Lane::uniform(self.uniform(value, k));
         }
@@ -127,7 +127,7 @@ impl Emitter<'_, '_> {
         if reads_active_lane {
             return Lane::uniform(read);
         }
-        let bits = self.mask_bits(&self.mask.clone());
+        let bits = self.mask_bits(&self.position.mask.clone());
         let bit = self.t.value(format_args!("lshr i32 {bits}, {lane}"));
         let is_active = self.t.value(format_args!("trunc i32 {bit} to i1"));
         Lane::uniform(self.t.select("i1", &is_active, element, &read, &zero_of(scalar)))

@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
     /// The value, or another where lanes are off: the neutral element, or the zero that shuffles read there.
     pub(super) fn filled(&mut self, element: &str, vector: &Opd, off: &Opd) -> Opd {
         self.t.expect(off, element);
-        match self.mask.clone() {
+        match self.position.mask.clone() {
             Mask::All => vector.clone(),
             Mask::Some(mask) => {
                 let fill = Width::All.constant(element, off);
@@ -177,7 +177,7 @@ impl Emitter<'_, '_> {
         let ty = lanes_type(element);
         let neutral = neutral(combine, scalar, FpMode::Safe);
         let start = if combination.starts_at_one() { neutral.clone() } else { zero_of(scalar) };
-        let mask = self.mask.clone().operand();
+        let mask = self.position.mask.clone().operand();
         let (mut before, mut seen) = (neutral.clone(), Opd::bool(false));
         let mut result = Opd::text("poison");
         for lane in 0..LANES {
