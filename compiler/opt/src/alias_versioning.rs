@@ -1,11 +1,10 @@
-//! Versions loops for arguments that do not overlap, as LLVM's `LoopVersioning` does with the run-time checks of
-//! `LoopAccessAnalysis`.
+//! Versions loops for arguments that do not overlap, as LLVM's `LoopVersioning` does with the run-time checks
+//! of `LoopAccessAnalysis`.
 //!
 //! `for (k…) c[i] += a[i * n + k] * b[k]` loads and stores `c[i]` in each iteration, because the buffers of
 //! three arguments may overlap. Such a loop becomes
-//! `if disjoint(c, a) && disjoint(c, b) { copy } else { loop }`, and
-//! [`super::promote_loop_accesses`](fn@super::promote_loop_accesses::promote_loop_accesses) promotes `c[i]` in
-//! the copy: what it knows of the arguments, it reads from the branch around the loop.
+//! `if disjoint(c, a) && disjoint(c, b) { copy } else { loop }`, and `promote_loop_accesses` promotes `c[i]`
+//! in the copy. It derives from the branch around the loop which arguments are disjoint.
 //!
 //! A loop is versioned if promotion has a plan for it under the assumption that arguments are disjoint. The
 //! outermost such loop of a nest is versioned for all loops in it. Only arguments of the kernel are compared;
@@ -75,8 +74,14 @@ impl Search<'_> {
 
     /// Decides on one loop; returns whether it is versioned.
     fn version(&mut self, inst: Inst) -> bool {
-        let Some((_, body, _)) = self.function.as_loop(inst) else { return false };
-        let Some(plan) = self.planner.plan(inst, &[], Conditions::Tested) else { return false };
+        let Some((_, body, _)) = self.function.as_loop(inst) else {
+            // Another instruction.
+            return false;
+        };
+        let Some(plan) = self.planner.plan(inst, &[], Conditions::Tested) else {
+            // Nothing can be promoted in this loop.
+            return false;
+        };
         let mut size = 1;
         walk_insts(self.function, body, &mut |_| size += 1);
         if size > self.room.min(MAX_ALIAS_VERSION_SIZE) || plan.under.len() > MAX_ALIAS_TESTS {

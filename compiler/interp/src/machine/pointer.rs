@@ -99,8 +99,8 @@ fn canonical(env: &Environment<'_, '_>, region: u64, offset: u64) -> (u64, u64) 
 }
 
 impl Machine {
-    /// Equality looks at region and offset, orders at offsets only (they are for one allocation), disjointness
-    /// at regions.
+    /// Equality compares region and offset, orders compare offsets only (they are for one allocation), and
+    /// disjointness compares regions.
     pub(super) fn compare_pointers(
         &mut self,
         env: &Environment<'_, '_>,

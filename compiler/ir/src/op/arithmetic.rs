@@ -61,7 +61,8 @@ pub enum BinOp {
 }
 
 /// Comparisons; the result is `bool` or a vector of it. `I*` compare integers, `bool`s (Eq, Ne
-/// only) and pointers (Eq, Ne, and the unsigned orders within one allocation). Only pointers can be `Disjoint`.
+/// only) and pointers (Eq, Ne, and the unsigned orders within one allocation). `Disjoint` compares pointers
+/// only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are LLVM's")]
 pub enum CmpOp {

@@ -3,11 +3,11 @@
 //! typical case.
 //!
 //! A location is promoted if the loop has only plain loads and stores of one type through the same invariant
-//! pointer, no other access of the loop may alias it ([`aliasing`]), the loop neither synchronises with other threads nor is
-//! left by a jump to an outer construct, and the first iteration executes a store. Where the loop's first
-//! effect is its exit test, a copy of the test guards the load and the store, so that a loop without
-//! iterations accesses nothing. The loop stores to each location on every path, so no store is introduced
-//! that other threads could see.
+//! pointer, no other access of the loop may alias it ([`aliasing`]), the loop neither synchronises with other
+//! threads nor is left by a jump to an outer construct, and the first iteration executes a store. Where
+//! the loop's first effect is its exit test, a copy of the test guards the load and the store, so that a
+//! loop without iterations accesses nothing. The loop stores to each location on every path, so no store
+//! is introduced that other threads could see.
 //!
 //! Out of bounds a load is zero and a store is dropped. The first access of a location faults as it did; what
 //! is loaded later would differ, so loaded values may only reach stores to the same location
@@ -68,7 +68,7 @@ struct Location {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Conditions {
     None,
-    /// Code will test that arguments are disjoint ([`super::alias_versioning`](fn@super::alias_versioning::alias_versioning)).
+    /// Code will test that arguments are disjoint: `alias_versioning` adds it.
     Tested,
 }
 

@@ -445,7 +445,8 @@ impl Emitter<'_, '_> {
         super::arith::compare(&mut self.t, width, op, anymetal_ir::Scalar::I64, &x, &y)
     }
 
-    /// Whether no byte can be accessed through both pointers, as `i1`; false unless both are made of arguments.
+    /// Whether no byte can be accessed through both pointers, as `i1`; false unless both are made of
+    /// arguments.
     fn are_disjoint(&mut self, a: Value, b: Value) -> Opd {
         let roots = [a, b].map(|pointer| self.plan.facts.storage.pointer(pointer).root);
         let [Root::Argument(_), Root::Argument(_)] = roots else { return Opd::bool(false) };

@@ -492,7 +492,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether no byte can be accessed through both pointers, as `i1`; false unless both are made of arguments.
+    /// Whether no byte can be accessed through both pointers, as `i1`; false unless both are made of
+    /// arguments.
     pub(super) fn are_disjoint(&mut self, a: Value, b: Value) -> Opd {
         let roots = [a, b].map(|pointer| self.root(pointer));
         let [Root::Argument(_), Root::Argument(_)] = roots else { return Opd::bool(false) };
