@@ -166,7 +166,7 @@ pub fn load_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32
             let result = registers(LANES) * words / item.size() as u32;
             let all = registers(*elements).max(result);
             let narrowings = if words == item.size() as u32 { 0 } else { result + registers(LANES) };
-            all + count * (result * (all.div_ceil(result) - 1) + narrowings)
+            all + count * (result * (all.div_ceil(result) - 1).max(1) + narrowings)
         }
         // A load and an insertion, which are one instruction for halves of a register.
         Strategy::Lanes | Strategy::Varying => {
@@ -292,15 +292,31 @@ pub fn extent_of_segment(shape: &Affine, segment: usize, access: i64) -> (i64, i
 mod tests {
     use super::*;
 
+    const FLOAT: Item = Item { scalar: Scalar::F32, count: 1 };
+    const AVX2: CpuFeatures = CpuFeatures {
+        avx512: false,
+        avx2: true,
+        fma: true,
+        f16c: true,
+        neon: false,
+        fast_gather: false,
+        streams_in_second_level: false,
+    };
+
     fn lanes(f: impl Fn(i64) -> i64) -> Affine {
         Affine::based(std::array::from_fn(|lane| f(lane as i64)), 0)
     }
 
+    fn load(lanes: &Affine, item: Item) -> Strategy {
+        of_load(Some(lanes), item, &AVX2)
+    }
+
     #[test]
     fn consecutive_lanes_are_one_run() {
-        let Strategy::Runs(runs) = plan(&lanes(|l| l * 4), 4, 1) else { panic!() };
+        let Strategy::Runs(runs) = load(&lanes(|l| l * 4), FLOAT) else { panic!() };
         assert_eq!(runs, [Run { segment: 0, lane: 0, lanes: 32, same: false }]);
-        let Strategy::Runs(runs) = plan(&lanes(|l| l * 16), 4, 4) else { panic!() };
+        let vectors = Item { count: 4, ..FLOAT };
+        let Strategy::Runs(runs) = load(&lanes(|l| l * 16), vectors) else { panic!() };
         assert_eq!(runs.len(), 1);
     }
 
@@ -317,12 +333,33 @@ mod tests {
 
     #[test]
     fn rows_are_runs_and_strides_are_spans() {
-        let Strategy::Runs(runs) = plan(&lanes(|l| l / 8 * 100 + l % 8 * 4), 4, 1) else { panic!() };
+        let Strategy::Runs(runs) = load(&lanes(|l| l / 8 * 100 + l % 8 * 4), FLOAT) else { panic!() };
         assert_eq!(runs.len(), 4);
-        let Strategy::Runs(runs) = plan(&lanes(|l| l / 16 * 64), 4, 1) else { panic!() };
+        let Strategy::Runs(runs) = load(&lanes(|l| l / 16 * 64), FLOAT) else { panic!() };
         assert!(runs.iter().all(|run| run.same));
-        let Strategy::Span { elements, .. } = plan(&lanes(|l| l * 8), 4, 1) else { panic!() };
+        let Strategy::Span { elements, .. } = load(&lanes(|l| l * 8), FLOAT) else { panic!() };
         assert_eq!(elements, 63);
-        assert_eq!(plan(&lanes(|l| l * 4096), 4, 1), Strategy::Gather);
+        assert_eq!(load(&lanes(|l| l * 4096), FLOAT), Strategy::Lanes);
+    }
+
+    #[test]
+    fn the_cheapest_strategy_is_taken() {
+        // Of long integers in three registers of four, one by one is cheaper than a shuffle.
+        let long = Item { scalar: Scalar::I64, count: 1 };
+        assert_eq!(load(&lanes(|l| l * 24), long), Strategy::Lanes);
+        let avx512 = CpuFeatures { avx512: true, fast_gather: true, ..AVX2 };
+        assert!(matches!(of_load(Some(&lanes(|l| l * 24)), long, &avx512), Strategy::Span { .. }));
+        // With AVX-512 a scatter is as good as more than eight pieces.
+        let strided = lanes(|l| l * 8);
+        assert!(matches!(of_store(Some(&strided), FLOAT, &AVX2, true), Strategy::Pieces(_)));
+        assert_eq!(of_store(Some(&strided), FLOAT, &avx512, true), Strategy::Varying);
+    }
+
+    #[test]
+    fn narrow_elements_at_even_distances_are_in_words() {
+        let byte = Item { scalar: Scalar::I8, count: 1 };
+        let picks = |step: usize| (0..LANES).map(|lane| lane * step).collect::<Vec<_>>();
+        assert_eq!([2, 3, 4, 6, 8, 16].map(|step| word_elements(&picks(step), byte)), [2, 1, 4, 2, 8, 8]);
+        assert_eq!(word_elements(&picks(4), FLOAT), 1);
     }
 }
