@@ -48,6 +48,10 @@ pub(crate) const MAX_BLOCK_ITERATIONS: u32 = 16;
 /// Maximum number of loads of a loop whose rows are loaded in blocks. Each has a private array.
 pub(crate) const MAX_BLOCKED_ROWS: usize = 4;
 
+/// Maximum size, in bytes, of an element of a row that is loaded in blocks. Larger elements are a large part
+/// of a cache line by themselves.
+pub(crate) const MAX_BLOCKED_ELEMENT_BYTES: u32 = 16;
+
 /// Maximum size of a loop that is copied to run in blocks. In larger loops, loads are a small part.
 pub(crate) const MAX_BLOCKED_SIZE: usize = 96;
 

@@ -5,7 +5,8 @@
 //! check and memory access are shared.
 //!
 //! Indices are often computed in 32 bits, `in[i * n + k + 1]` with an `int` or `uint`, where a sum may wrap
-//! before it is extended. Such loads are members if no sum wraps, which code tests at run time ([`NarrowIndex`]).
+//! before it is extended. Such loads are members if no sum wraps, which code tests at run time
+//! ([`NarrowIndex`]).
 //!
 //! Invariant: between the first load of a bundle and any other no instruction changes the memory they read
 //! and no thread stops, so all may be hoisted to the first.
@@ -18,7 +19,7 @@ use crate::limits::{MAX_CHUNK_BYTES, MAX_SPAN};
 use anymetal_analysis::divergence::{Affine, Assumption, Divergence, Geometry};
 use anymetal_analysis::ranges::upper_bound;
 use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
-use anymetal_ir::eval::sign_extend;
+use anymetal_ir::eval::{mask, sign_extend};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// A load of a bundle.
@@ -134,8 +135,10 @@ fn address(function: &Function, pointer: Value) -> Option<(Linear<Term>, Option<
     indices.sort_unstable_by_key(|&(_, constant)| constant == 0);
     match indices.as_slice() {
         [] | [(_, 0), ..] => return Some((sum, None)),
-        [(term, constant), rest @ ..] if rest.iter().all(|(other, c)| other != term && *c == 0) => {
-            let &scale = sum.terms.get(term)?;
+        [(term, constant), rest @ ..]
+            if rest.iter().all(|(other, c)| other != term && *c == 0)
+                && let Some(&scale) = sum.terms.get(term) =>
+        {
             let (value, cast) = match *term {
                 Term::ZExt(value) => (value, CastOp::ZExt),
                 Term::SExt(value) => (value, CastOp::SExt),
@@ -143,7 +146,7 @@ fn address(function: &Function, pointer: Value) -> Option<(Linear<Term>, Option<
             };
             return Some((sum, Some((NarrowIndex { value, cast, scale }, *constant))));
         }
-        // More than one sum may wrap.
+        // More than one sum may wrap, or a factor of a product.
         _ => {}
     }
     Some((Linear::of(function, pointer, &Opaque { function, indices: None })?, None))
@@ -355,11 +358,12 @@ impl Opaque<'_> {
             // No sum may wrap.
             return (term(rest), proven);
         };
+        // Up to a quarter of the type, so that the distance of two constants is a number of the type.
         let mut constant = 0i64;
         while let Some(&Op::Binary(BinOp::Add, a, b)) = self.function.def(rest)
             && let Some(added) = self.function.as_const(b)
             && let Some(sum) = constant.checked_add(sign_extend(scalar, added))
-            && sum.unsigned_abs() <= MAX_SPAN as u64
+            && sum.unsigned_abs() <= (mask(scalar) / 4).min(MAX_SPAN as u64)
         {
             (rest, constant) = (a, sum);
         }
@@ -424,6 +428,28 @@ mod tests {
     fn neighbours_are_found_through_narrow_sums() {
         // A thread's index leaves room for one more.
         assert_eq!(offsets(&format!("{THREE}\n  v12 = load v11, align 4 : f32")), [[-4, 0, 8]]);
+    }
+
+    #[test]
+    fn sums_that_may_wrap_are_of_one_index() {
+        let sums = "
+  v2 = load v1, align 4 : i32
+  v3 = const 1 : i32
+  v4 = add v2, v3 : i32
+  v5 = zext v2 : i64
+  v6 = zext v4 : i64
+  v7 = ptr_add v0 + v5 * 4 : ptr.device
+  v8 = ptr_add v0 + v6 * 4 : ptr.device
+  v9 = load v7, align 4 : f32
+  v10 = load v8, align 4 : f32";
+        assert_eq!(offsets(sums), [[0, 4]]);
+        // Both an index of rows and one of columns may wrap.
+        let both = "
+  v11 = ptr_add v7 + v5 * 32 : ptr.device
+  v12 = ptr_add v8 + v6 * 32 : ptr.device
+  v13 = load v11, align 4 : f32
+  v14 = load v12, align 4 : f32";
+        assert_eq!(offsets(&format!("{sums}{both}")), [[0, 4]]);
     }
 
     #[test]

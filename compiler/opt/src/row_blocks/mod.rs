@@ -1,12 +1,12 @@
 //! Loads of several iterations at once, in loops in which each thread walks its own row.
 //!
 //! In `for (k = 0; k < n; k++) s += A[i * n + k] * x[k]` neighbouring threads are a row apart. Each iteration
-//! would gather one element from each of 32 lines of the cache; if the rows' distance is a power of two, those
-//! lines evict each other before their next elements are used. So the loop runs in blocks of iterations: a
-//! block first copies the elements of all its iterations, as much as a line of each row, to a private array,
-//! and then executes the iterations one after the other, which load from the array. The loads of a block are
-//! at constant distances, so code generators load them as vectors, lane by lane, and transpose them. The
-//! loop itself remains for the iterations after the last whole block.
+//! would gather one element from each of 32 lines of the cache; if the rows' distance is a power of two,
+//! those lines evict each other before their next elements are used. So the loop runs in blocks of
+//! iterations: a block first copies the elements of all its iterations, as much as a line of each row, to a
+//! private array, and then executes the iterations one after the other, which load from the array. The loads
+//! of a block are at constant distances, so code generators load them as vectors, lane by lane, and transpose
+//! them. The loop itself remains for the iterations after the last whole block.
 //!
 //! The order of the iterations is unchanged, and a block loads only what its iterations would: the loop is
 //! left at its exit test alone, its loads are unconditional, and nothing in it changes the memory.
@@ -16,19 +16,16 @@ mod advance;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::copy::Cloner;
-use crate::limits::{MAX_BLOCK_ITERATIONS, MAX_BLOCKED_ROWS, MAX_BLOCKED_SIZE};
+use crate::limits::{MAX_BLOCK_ITERATIONS, MAX_BLOCKED_ELEMENT_BYTES, MAX_BLOCKED_ROWS, MAX_BLOCKED_SIZE};
 use advance::{Advance, Stride, stride};
 use anymetal_analysis::divergence::{Affine, Assumption, Divergence, Geometry, LANES, PlainContext, Shape};
 use anymetal_analysis::{CountedLoop, CountedLoops, Memory, may_change, walk_insts};
 use anymetal_ir::{
-    BinOp, Block, CmpOp, Effect, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Space, Type, Value,
-    Values,
+    BinOp, Block, CmpOp, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Space, Type, Value, Values,
 };
 
 /// Bytes of a row that a block loads, at most: a line of the cache.
 const BLOCK_BYTES: u32 = 64;
-/// Bytes of an element, at most.
-const MAX_ELEMENT_BYTES: u32 = 16;
 /// Bytes between neighbouring threads from which each has its own row.
 const MIN_ROW_BYTES: u64 = 32;
 
@@ -142,7 +139,7 @@ fn candidate(loops: &CountedLoops<'_>, block: Block, inst: Inst) -> Option<Plan>
         let ty = function.ty(result);
         let is_number = ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool)
             && ty.lanes() != 3
-            && ty.size() <= MAX_ELEMENT_BYTES;
+            && ty.size() <= MAX_BLOCKED_ELEMENT_BYTES;
         if !is_number || function.pointer_space(ptr) == Space::Thread {
             continue;
         }
@@ -179,7 +176,6 @@ fn is_simple(function: &Function, body: Block, (label, test): (Label, Inst)) -> 
             Op::Return(_) | Op::Loop { .. } | Op::Barrier(..) | Op::Call(..) => is_simple = false,
             _ => own.extend(op.label()),
         }
-        is_simple &= op.effect() != Effect::Calls;
     });
     let insts = function.block(body);
     let last = insts.last().map(|&last| &function.inst(last).op);
@@ -309,7 +305,7 @@ impl Writer<'_> {
         self.end_loop(&blocks, outside, inits)
     }
 
-    /// Begins a loop with these first values. Returns the code before it, too.
+    /// Begins a loop with these first values. Returns it and the code before it.
     fn begin_loop(&mut self, inits: &[Value]) -> (NewLoop, Vec<Inst>) {
         let (label, body, continuing) =
             (self.function.add_label(), self.function.add_block(), self.function.add_block());
@@ -336,8 +332,8 @@ impl Writer<'_> {
         self.effect(Op::branch(cond, then, otherwise));
     }
 
-    /// Copies the elements of a block, which begins with these values of the loop's parameters, to an array for
-    /// each row.
+    /// Copies the elements of a block, which begins with these values of the loop's parameters, to an array
+    /// for each row.
     fn load_rows(&mut self, first: &[Value]) -> Vec<Local> {
         let own = self.function.inst(self.plan.inst).op.params().to_vec();
         let mut arrays = Vec::new();

@@ -63,15 +63,17 @@ impl Emitter<'_, '_> {
             return Opd::bool(true);
         }
         let scalar = self.scalar(narrow.value);
+        let reach = high.wrapping_sub(low) as u64;
+        assert!(reach <= mask(scalar), "the constants of a bundle are near each other");
         let element = scalar_type(scalar);
         let ty = lanes_type(element);
         let least = match narrow.cast {
             CastOp::SExt => i64::MIN >> (64 - scalar.bits()),
             _ => 0,
         };
-        // The distance of the least index from the least that the type has leaves room for the greatest index.
+        // The least index leaves room for the greatest one below the type's limit.
         let least = wrap_int(element, least.wrapping_sub(low));
-        let limit = wrap_int(element, mask(scalar).wrapping_sub(high.wrapping_sub(low) as u64) as i64);
+        let limit = wrap_int(element, (mask(scalar) - reach) as i64);
         let index = self.vector(narrow.value, 0);
         let distance = self.t.value(format_args!("sub {ty} {index}, splat ({element} {least})"));
         let wraps = self.t.value(format_args!("icmp ugt {ty} {distance}, splat ({element} {limit})"));
@@ -81,7 +83,8 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("xor i1 {any}, true"))
     }
 
-    /// The address of a load whose narrow index may wrap where that of the first load does not, or the reverse.
+    /// The address of a load whose narrow index may wrap where that of the first load does not, and vice
+    /// versa.
     fn wrapped_address(
         &mut self,
         address: &Address,

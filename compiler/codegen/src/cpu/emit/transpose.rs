@@ -98,8 +98,8 @@ impl Emitter<'_, '_> {
         Some(self.words_as(4 * n, &whole, element, run.lanes * values.len()))
     }
 
-    /// Four 32-bit words from each place, transposed, `quads` times one after the other. Where a place has the
-    /// items of several lanes, the words are their first elements, their second ones and so on.
+    /// Four 32-bit words from each place, transposed, `quads` times one after the other. Where a place has
+    /// the items of several lanes, the words are their first elements, their second ones and so on.
     pub(super) fn load_quads(
         &mut self,
         place: &Place,
@@ -110,8 +110,8 @@ impl Emitter<'_, '_> {
         assert!(places.len().is_multiple_of(4), "places are transposed in groups of four");
         let metadata = self.metadata(place);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4 * quads];
-        // Lines that are loaded in parts have to stay in the cache until the last part. Rows whose distance is a
-        // power of two are in the same ways of it, which are eight in most processors.
+        // Lines that are loaded in parts have to stay in the cache until the last part. Rows whose distance
+        // is a power of two share one of its sets, which has eight ways in most processors.
         let quarters = if quads > 1 { LINES_TOGETHER / 4 } else { ROW_QUARTERS };
         let step = (4 * quarters).min(places.len());
         assert!(places.len().is_multiple_of(step), "{} places are not a multiple of {step}", places.len());
