@@ -14,7 +14,8 @@ const MAXIMA: &[(&str, usize)] = &[
     ("compiler/interp/src/", 1),
     ("compiler/msl/src/lower/", 0),
     ("compiler/driver/src/", 0),
-    ("compiler/codegen/src/", 37),
+    ("compiler/simd/src/", 0),
+    ("compiler/codegen/src/", 28),
     ("devices/cpu/src/", 1),
 ];
 

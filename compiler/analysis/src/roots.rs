@@ -207,7 +207,10 @@ impl Roots {
             Op::MemCopy { dst, src, size, .. } => self.copy(*dst, *src, *size),
             _ => {}
         }
-        let Some(result) = data.result.filter(|&result| function.ty(result).is_ptr()) else { return };
+        let Some(result) = data.result.filter(|&result| function.ty(result).is_ptr()) else {
+            // The instruction makes no pointer.
+            return;
+        };
         let here = Pointer::first_byte;
         let pointer = match &data.op {
             Op::Const(_) | Op::Undef => here(Root::Null),

@@ -1,6 +1,6 @@
 //! Code generation file tests: each file of `tests/codegen` is a module in the IR's text form, a header of
-//! comments, a line `; llvm`, and the lines of the LLVM text that its strategy consists of; or a line `; plan`,
-//! and the SIMD plan of each version.
+//! comments, a line `; llvm`, and the lines of the LLVM text that its strategy consists of; or, after a line
+//! `; plan`, the SIMD plan of each version.
 //! `cargo xtask bless codegen` writes them.
 //!
 //! The header says for which processor, and which lines are shown:
@@ -14,8 +14,8 @@
 //! `target` is one of `sse2`, `avx2`, `avx512`, `neon`, or `sm_80` and the like for NVIDIA GPUs;
 //! `group` makes code for one threadgroup size (default:
 //! any); `checks` is `on` (default) or `off`; a line of a function's body is shown if it has one of the words
-//! of `show`, and `show: plan` shows plans instead. Only the kernel's versions are shown. Registers are renumbered by their order in what is shown,
-//! so that a change elsewhere in the function does not show.
+//! of `show`, and `show: plan` shows plans instead. Only the kernel's versions are shown. Registers are
+//! renumbered by their order in what is shown, so that a change elsewhere in the function does not show.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -161,7 +161,7 @@ pub fn load_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32
             each.sum::<u32>() + joins(runs.len())
         }
         Strategy::Span { elements, picks, .. } => {
-            // Each register of the result comes from several of the stretch: of words, if elements are narrow.
+            // Each register of the result comes from several of the stretch, in words if elements are narrow.
             let words = item.size() as u32 * word_elements(picks, item) as u32;
             let result = registers(LANES) * words / item.size() as u32;
             let all = registers(*elements).max(result);
@@ -177,8 +177,8 @@ pub fn load_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32
     }
 }
 
-/// Of how many elements the words are that a span of narrow elements is loaded as: all lanes begin at a word, and
-/// narrowing words is cheaper than picking elements.
+/// The number of elements of the words as which a span of narrow elements is loaded. All lanes begin at a
+/// word: to narrow words is cheaper than to pick elements.
 pub fn word_elements(picks: &[usize], item: Item) -> usize {
     let fits = |elements: usize| {
         elements as i64 * item.size() <= 8 && picks.iter().all(|pick| pick.is_multiple_of(elements))

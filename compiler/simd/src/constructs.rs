@@ -1,7 +1,7 @@
 //! How branches and loops run for 32 lanes.
 //!
-//! Owns [`BranchForm`], [`LoopForm`] and [`LaneComparison`], a condition for which scalar tests tell whether any
-//! lane and whether each lane meets it.
+//! Owns [`BranchForm`], [`LoopForm`] and [`LaneComparison`], a condition of which scalar tests show whether
+//! any lane and whether every lane meets it.
 
 use std::collections::BTreeMap;
 

@@ -60,7 +60,10 @@ impl InteriorPath {
     ) -> Option<Self> {
         let threads = facts.geometry.threads()?;
         let function = facts.function;
-        let [region] = regions.regions.as_slice() else { return None };
+        let [region] = regions.regions.as_slice() else {
+            // Barriers divide the kernel.
+            return None;
+        };
         let is_whole = threads.is_multiple_of(LANES as u32) && threads > LANES as u32;
         if regions.tracks_live || !is_whole || size(function, &region.insts) > MAX_COPY {
             return None;

@@ -133,7 +133,10 @@ impl<'a> Costs<'a> {
             }
             _ => {}
         }
-        let Some(result) = data.result else { return };
+        let Some(result) = data.result else {
+            // The instruction has no value to classify.
+            return;
+        };
         self.values[result.index()] = self.result(&data.op);
         self.roots[result.index()] = match data.op {
             Op::LocalAddr(local) => Some(local.index()),

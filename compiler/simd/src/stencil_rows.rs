@@ -163,8 +163,10 @@ impl StencilRows {
 
     /// Keeps the stencil rows that can be tested where the first is.
     fn keep_row_set(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, firsts: &[Inst]) {
-        // No row of the run was kept.
-        let Some(&start) = firsts.first() else { return };
+        let Some(&start) = firsts.first() else {
+            // No row of the run was kept.
+            return;
+        };
         let (mut row_set, mut ahead) = (RowSet::default(), BTreeMap::new());
         for first in firsts {
             let parts = &self.stencil_rows[first].parts;

@@ -4,10 +4,10 @@
 //! step is a computation whose operands and result are the same for the whole threadgroup; it runs
 //! once. The other instructions between two barriers form a *region*, a loop over the SIMD-groups.
 //! Without barriers there is one region. Values and variables that cross from one region to
-//! another are recomputed if that is cheap, or kept in the SIMD-group's frame (`frame.rs`).
+//! another are recomputed if that is cheap, or kept in the SIMD-group's frame.
 //!
-//! Here are the division ([`Regions`]) and what the [`Planner`] is; `marks` decides which instructions are group
-//! steps, `form_regions` cuts blocks into steps, `live_across` finds what regions take from each other.
+//! Owns [`Regions`]; `wg_uniform` decides which instructions are group steps, `form_regions` cuts blocks into
+//! steps, `live_across` finds what regions take from each other.
 
 mod form_regions;
 mod live_across;

@@ -152,6 +152,7 @@ impl Storage {
     /// variables.
     pub fn vars_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
         let Pointer { root: Root::Local(local), offset: Some(offset), .. } = self.pointer(pointer) else {
+            // Shared memory, or an offset that is known at run time only.
             return None;
         };
         (self.kind(local) == LocalKind::Promoted).then(|| self.vars_in(local, offset, size))
@@ -159,7 +160,10 @@ impl Storage {
 
     /// The array that an access through the pointer is to.
     pub fn array_at(&self, pointer: Value) -> Option<usize> {
-        let Root::Local(local) = self.pointer(pointer).root else { return None };
+        let Root::Local(local) = self.pointer(pointer).root else {
+            // The access is to memory that threads share.
+            return None;
+        };
         if let LocalKind::Array(index) = self.kind(local) { Some(index) } else { None }
     }
 }

@@ -120,7 +120,10 @@ impl Partition {
     }
 
     fn access(&mut self, pointer: Pointer, ty: Type, align: u32) {
-        let Root::Local(local) = pointer.root else { return };
+        let Root::Local(local) = pointer.root else {
+            // Memory that threads share is not divided.
+            return;
+        };
         let holds = match ty {
             Type::Ptr(space) => Holds::Pointer(space),
             Type::Scalar(scalar) | Type::Vector(scalar, _) => Holds::Scalar(scalar),
@@ -141,7 +144,10 @@ impl Partition {
     }
 
     fn range(&mut self, pointer: Pointer, size: i64, align: u32) {
-        let Root::Local(local) = pointer.root else { return };
+        let Root::Local(local) = pointer.root else {
+            // Memory that threads share is not divided.
+            return;
+        };
         let parts = &mut self.locals[local.index()];
         parts.unit = parts.unit.min(align.max(1)).min(alignment_of(size)).min(pointer.align);
         match pointer.offset {

@@ -2,8 +2,8 @@
 //!
 //! A plain store of a whole line first reads the line. What a dispatch only writes, and writes more of than
 //! caches keep until somebody reads it, need not come in: such stores are non-temporal, two bytes moved for
-//! what is three otherwise. The plan says which stores may be; a flag decides when the code runs. Invariant: the
-//! entry ends with a fence, since these stores are not ordered with others.
+//! what is three otherwise. The plan lists the stores that may be; a flag decides when the code runs.
+//! Invariant: the entry ends with a fence, since these stores are not ordered with others.
 //!
 //! The thresholds are measured: see `docs/decisions/0009-non-temporal-stores.md`.
 
