@@ -1,8 +1,8 @@
-//! Where emitted code polls the stop flag, with which a device ends a kernel past its deadline.
+//! Verifies that emitted code polls the stop flag, with which a device ends a kernel past its deadline.
 //!
-//! A poll in every iteration is too dear where iterations are short.
-//! [`PollPlan`](anymetal_analysis::polls::PollPlan) leaves it out where the work between two polls is proven
-//! to be small; [`verify`] proves the same of the emitted text, without knowing the plan. Invariant of both: no path from one poll to the next does more work than
+//! A poll in every iteration is too dear where iterations are short. `anymetal_analysis::polls` leaves it out
+//! where the work between two polls is proven to be small; [`verify`] proves the same of the emitted text,
+//! without knowing the plan. Invariant of both: no path from one poll to the next does more work than
 //! [`MAX_UNPOLLED_ITERATIONS`](anymetal_analysis::limits::MAX_UNPOLLED_ITERATIONS) iterations.
 
 mod verify;
