@@ -47,7 +47,10 @@ pub enum Access {
     /// Of variables that are values, by their indices.
     Promoted(std::ops::Range<usize>),
     /// Of a private array, interleaved by lane.
-    Private(Strategy),
+    Private {
+        /// Whether all lanes access the same element, so that they are side by side.
+        uniform: bool,
+    },
     /// Of several allocations, one after the other.
     Waterfall,
     /// Done by an earlier load.
@@ -194,15 +197,14 @@ impl<'a> Plan<'a> {
         if storage.pointer(pointer).root == Root::Many && !lanes.is_some_and(Affine::is_uniform) {
             return Access::Waterfall;
         }
+        if function.pointer_space(pointer) == Space::Thread {
+            return Access::Private { uniform: lanes.is_some_and(Affine::is_uniform) };
+        }
         let may_split = options.passes.has(Feature::StorePieces);
-        let strategy = match stores {
+        Access::Shared(match stores {
             true => of_store(lanes, item, options.features, may_split),
             false => of_load(lanes, item, options.features),
-        };
-        match function.pointer_space(pointer) == Space::Thread {
-            true => Access::Private(strategy),
-            false => Access::Shared(strategy),
-        }
+        })
     }
 
     /// The pointer of a load or store, and what each lane accesses.
@@ -248,13 +250,13 @@ impl<'a> Plan<'a> {
                 Access::With(first) if done.get(&inst) != Some(first) => {
                     return Err(format!("{inst} is done with {first}, which does not load it"));
                 }
-                Access::Shared(strategy) | Access::Private(strategy) => {
+                Access::Shared(strategy) => {
                     let (pointer, item) = self.accessed(inst);
                     if !covers(strategy, self.divergence.shape(pointer).affine(), item) {
                         return Err(format!("{inst} accesses other places than its lanes: {strategy:?}"));
                     }
                 }
-                Access::With(_) | Access::Promoted(_) | Access::Waterfall => {}
+                Access::With(_) | Access::Promoted(_) | Access::Private { .. } | Access::Waterfall => {}
             }
         }
         Ok(())

@@ -117,7 +117,8 @@ impl PlanText<'_> {
             _ if plan.bundles.contains_key(&inst) => "first of a bundle".to_owned(),
             _ if plan.stencil_rows.of_first(inst).is_some() => "first of a stencil row".to_owned(),
             Access::Promoted(_) => "register".to_owned(),
-            Access::Private(of) => format!("private, {}", strategy(of)),
+            Access::Private { uniform: true } => "private array".to_owned(),
+            Access::Private { uniform: false } => "private array, lane by lane".to_owned(),
             Access::Waterfall => "one allocation after the other".to_owned(),
             Access::With(first) => {
                 let first = plan.facts.function.inst(*first).result;
