@@ -155,6 +155,11 @@ impl<'a> Plan<'a> {
         self.accesses.get(&inst).unwrap_or_else(|| unreachable!("{inst} is no load or store"))
     }
 
+    /// The strategy of a load or store of one allocation that is done by itself.
+    pub fn strategy(&self, inst: Inst) -> Option<&Strategy> {
+        if let Some(Access::Shared(strategy)) = self.accesses.get(&inst) { Some(strategy) } else { None }
+    }
+
     /// All loads and stores.
     pub fn accesses(&self) -> impl Iterator<Item = (Inst, &Access)> {
         self.accesses.iter().map(|(&inst, access)| (inst, access))

@@ -19,6 +19,7 @@ use anymetal_simd::access::{Run, Strategy, of_load, word_elements};
 use anymetal_simd::plan::Access;
 
 impl Emitter<'_, '_> {
+    /// The strategy of an address that is in no plan: of a piece of a copy, or of one allocation of several.
     fn load_strategy(&self, address: &Address, item: Item) -> Strategy {
         of_load(address.offset.affine(), item, &self.shared.options.features)
     }
@@ -69,22 +70,26 @@ impl Emitter<'_, '_> {
             let codes = self.vector(pointer, 0);
             return self.waterfall(&codes, Decoder::Loads, item, |this, address| {
                 let address = Address { extra, site, ..address };
-                this.load_address(&address, item)
+                let strategy = this.load_strategy(&address, item);
+                this.load_by(&address, item, &strategy)
             });
         }
         let mut address = self.address(pointer, site, AccessKind::Load);
         address.extra = extra;
-        let strategy = self.load_strategy(&address, item);
+        let strategy = match self.plan.strategy(inst) {
+            Some(planned) => planned.clone(),
+            None => self.load_strategy(&address, item),
+        };
         self.remark_access(inst, AccessKind::Load, (&address, item), &strategy);
-        self.load_address(&address, item)
+        self.load_by(&address, item, &strategy)
     }
 
     /// Loads from one allocation.
-    pub(in crate::cpu::emit) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        match self.load_strategy(address, item) {
+    fn load_by(&mut self, address: &Address, item: Item, strategy: &Strategy) -> Vec<Lane> {
+        match strategy {
             Strategy::Varying => self.load_gather(address, item),
             Strategy::Uniform => self.load_uniform(address, item),
-            strategy => self.load_pattern(address, item, &strategy),
+            strategy => self.load_pattern(address, item, strategy),
         }
     }
 

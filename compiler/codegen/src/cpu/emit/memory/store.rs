@@ -67,29 +67,35 @@ impl Emitter<'_, '_> {
             let nothing = Item { scalar: item.scalar, count: 0 };
             self.waterfall(&codes, Decoder::Stores, nothing, |this, address| {
                 let address = Address { extra, site, ..address };
-                this.store_address(&address, item, lanes);
+                let strategy = this.store_strategy(&address, item);
+                this.store_by(&address, item, lanes, &strategy);
                 Vec::new()
             });
             return;
         }
         let mut address = self.address(pointer, site, AccessKind::Store);
         address.extra = extra;
-        let strategy = self.store_strategy(&address, item);
+        let strategy = match self.plan.strategy(inst) {
+            Some(planned) => planned.clone(),
+            None => self.store_strategy(&address, item),
+        };
         self.remark_access(inst, AccessKind::Store, (&address, item), &strategy);
-        self.store_address(&address, item, lanes);
+        self.store_by(&address, item, lanes, &strategy);
     }
 
     /// Stores to one allocation.
-    pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+    fn store_by(&mut self, address: &Address, item: Item, lanes: &[Lane], strategy: &Strategy) {
         assert_eq!(lanes.len(), item.count, "a store has one value per component");
-        match self.store_strategy(address, item) {
+        match strategy {
             Strategy::Uniform => self.store_uniform(address, item, lanes),
-            Strategy::Runs(runs) => self.store_runs(address, item, lanes, &runs),
-            Strategy::Pieces(pieces) => self.store_pieces(address, item, lanes, &pieces),
-            _ => self.store_scatter(address, item, lanes),
+            Strategy::Runs(runs) => self.store_runs(address, item, lanes, runs),
+            Strategy::Pieces(pieces) => self.store_pieces(address, item, lanes, pieces),
+            Strategy::Varying => self.store_scatter(address, item, lanes),
+            Strategy::Span { .. } | Strategy::Lanes => unreachable!("{strategy:?} is of loads"),
         }
     }
 
+    /// The strategy of an address that is in no plan: of a piece of a copy, or of one allocation of several.
     fn store_strategy(&self, address: &Address, item: Item) -> Strategy {
         let may_split = self.has(Feature::StorePieces);
         of_store(address.offset.affine(), item, &self.shared.options.features, may_split)
