@@ -72,10 +72,10 @@ impl Emitter<'_, '_> {
             Root::Unset | Root::Null | Root::Many => (Opd::text("null"), Opd::Int(0)),
             Root::Argument(index) => self.argument_place(index),
             Root::Threadgroup(var) => {
-                let offset = self.shared.threadgroup_offsets[var.index()];
+                let offset = self.shared.threadgroup.offsets[var.index()];
                 let memory = self.group.threadgroup_memory.clone();
                 let base = self.t.entry_value(format_args!("getelementptr i8, ptr {memory}, i64 {offset}"));
-                (base, Opd::Int(self.shared.threadgroup_lengths[var.index()] as i64))
+                (base, Opd::Int(self.shared.threadgroup.lengths[var.index()] as i64))
             }
             Root::Global(global) => {
                 let bytes = self.shared.module.globals[global.index()].bytes.len();

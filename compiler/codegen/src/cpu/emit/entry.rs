@@ -89,7 +89,7 @@ pub(in crate::cpu) fn generate_module(
         loads_pointers: shared.helpers.contains(&Helper::Pointer),
         llvm_ir,
         symbol: options.symbol.clone(),
-        threadgroup_static_bytes: shared.threadgroup_bytes,
+        threadgroup_static_bytes: shared.threadgroup.bytes,
         scratch_bytes,
         scratch_bytes_per_simdgroup,
         independent_simdgroups: shared.independent_simdgroups,
@@ -113,13 +113,10 @@ impl<'a> Shared<'a> {
             passings: BTreeMap::new(),
             polls: SubroutinePolls::default(),
             stores: StoreSummaries::default(),
-            products: BTreeMap::new(),
-            panels: Vec::new(),
+            matrix_kernels: Default::default(),
             declares: BTreeSet::new(),
             fences: false,
-            threadgroup_offsets: threadgroup.offsets,
-            threadgroup_lengths: threadgroup.lengths,
-            threadgroup_bytes: threadgroup.bytes,
+            threadgroup,
             scratch_bytes: 0,
             frame_bytes: 0,
             remarks: options.remarks.then(Default::default),
@@ -151,7 +148,7 @@ impl<'a> Shared<'a> {
         for helper in &self.helpers {
             text.push_str(&helper.text(&self.options.features));
         }
-        for product in self.products.values() {
+        for product in self.matrix_kernels.products.values() {
             text.push_str(product);
         }
         text.push_str(&self.library.definitions());

@@ -92,6 +92,7 @@ pub(super) use subroutine::Subroutines;
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{CpuOptions, FaultSite};
+use super::threadgroup::ThreadgroupVariables;
 use anymetal_analysis::divergence::{Affine, Shape};
 use anymetal_simd::plan::Plan;
 use anymetal_simd::storage::{PromotedType, Root};
@@ -115,17 +116,11 @@ pub(super) struct Shared<'a> {
     polls: polls::SubroutinePolls,
     /// What they store to.
     stores: StoreSummaries,
-    /// Functions that multiply matrices, by name.
-    products: BTreeMap<String, String>,
-    /// The panels among them, by number.
-    panels: Vec<matrix::PanelKernel>,
+    matrix_kernels: MatrixKernels,
     declares: BTreeSet<String>,
     /// Whether stores must be fenced off at the end.
     fences: bool,
-    /// Offsets of the threadgroup variables, and the bytes of all.
-    threadgroup_offsets: Vec<u64>,
-    threadgroup_lengths: Vec<u64>,
-    threadgroup_bytes: u64,
+    threadgroup: ThreadgroupVariables,
     /// SIMD-groups may wait for each other: each runs by itself, and lets the others run where it waits.
     independent_simdgroups: bool,
     /// Scratch bytes of arrays too large for the stack.
@@ -135,6 +130,15 @@ pub(super) struct Shared<'a> {
     remarks: Option<remarks::Remarks>,
     /// Whether a function's text reached its limit: what was emitted is of no use.
     is_cut: bool,
+}
+
+/// The functions that multiply matrices.
+#[derive(Debug, Default)]
+struct MatrixKernels {
+    /// Functions that multiply matrices, by name.
+    products: BTreeMap<String, String>,
+    /// The panels among them, by number.
+    panels: Vec<matrix::PanelKernel>,
 }
 
 /// The scalars that describe the threadgroup, as operands.

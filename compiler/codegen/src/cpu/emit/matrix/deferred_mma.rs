@@ -308,9 +308,9 @@ impl Emitter<'_, '_> {
             "sums that are computed together have the same distance between rows"
         );
         let name = variant.name();
-        if !self.shared.products.contains_key(&name) {
+        if !self.shared.matrix_kernels.products.contains_key(&name) {
             let (definition, declares) = variant.definition(&self.shared.options.features);
-            self.shared.products.insert(name.clone(), definition);
+            self.shared.matrix_kernels.products.insert(name.clone(), definition);
             self.shared.declares.extend(declares);
         }
         let mut args: Vec<String> = sums.iter().map(|sum| format!("ptr {}", sum.start)).collect();

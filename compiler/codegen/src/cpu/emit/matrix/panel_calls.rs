@@ -113,14 +113,14 @@ impl Emitter<'_, '_> {
 
     /// The name of the function for a panel.
     fn panel_function(&mut self, panel: PanelKernel) -> String {
-        let known = self.shared.panels.iter().position(|other| *other == panel);
-        let number = known.unwrap_or(self.shared.panels.len());
+        let known = self.shared.matrix_kernels.panels.iter().position(|other| *other == panel);
+        let number = known.unwrap_or(self.shared.matrix_kernels.panels.len());
         let name = format!("am.panel.{number}");
         if known.is_none() {
             let (definition, declares) = panel.definition(&name);
-            self.shared.products.insert(name.clone(), definition);
+            self.shared.matrix_kernels.products.insert(name.clone(), definition);
             self.shared.declares.extend(declares);
-            self.shared.panels.push(panel);
+            self.shared.matrix_kernels.panels.push(panel);
         }
         name
     }
