@@ -204,8 +204,8 @@ impl Emitter<'_> {
     pub(super) fn known_alignment(&self, address: &Address) -> u32 {
         let known = match (address.place.root, address.added) {
             (Root::Many, _) | (_, Added::Anything) => 1,
-            (_, Added::AtMost { align, .. }) => self.alignment.of_pointer(address.pointer).min(align),
-            (_, Added::Nothing) => self.alignment.of_pointer(address.pointer),
+            (_, Added::AtMost { align, .. }) => self.facts.alignment.of_pointer(address.pointer).min(align),
+            (_, Added::Nothing) => self.facts.alignment.of_pointer(address.pointer),
         };
         known.min(1 << address.extra.trailing_zeros().min(8))
     }
@@ -236,7 +236,7 @@ impl Emitter<'_> {
     /// Bytes that the first byte of an allocation is aligned to.
     fn alignment_of_base(&self, root: Root) -> u32 {
         match root {
-            Root::Argument(index) => self.alignment.of_argument(index),
+            Root::Argument(index) => self.facts.alignment.of_argument(index),
             Root::Local(local) => self.input.function.locals[local.index()].align.max(1),
             // As they are emitted.
             Root::Threadgroup(_) | Root::Global(_) => 16,
@@ -281,8 +281,8 @@ impl Emitter<'_> {
 
     /// The largest offset that a pointer into a variable can have.
     fn bound_of_offset(&self, pointer: Value) -> Option<u64> {
-        let known = self.loop_forms.counter_bounds();
-        offset_bound(self.input.function, self.geometry, known, pointer)
+        let known = self.facts.loop_forms.counter_bounds();
+        offset_bound(self.input.function, self.facts.geometry, known, pointer)
     }
 
     /// The address as a 32-bit index into its allocation.

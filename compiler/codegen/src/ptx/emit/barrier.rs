@@ -35,7 +35,9 @@ impl Emitter<'_> {
     pub(super) fn barrier(&mut self, scope: BarrierScope) {
         match scope {
             BarrierScope::Grid => self.grid_barrier(),
-            BarrierScope::Threadgroup if self.convergence.barriers_diverge() => self.divergent_barrier(),
+            BarrierScope::Threadgroup if self.facts.convergence.barriers_diverge() => {
+                self.divergent_barrier()
+            }
             BarrierScope::Threadgroup => self.call_void("llvm.nvvm.barrier0", &[]),
             BarrierScope::Simdgroup => {
                 let mask = self.active_lanes();
@@ -48,7 +50,7 @@ impl Emitter<'_> {
 
     /// The variable in threadgroup memory, if there is one.
     pub(super) fn barrier_variables(&self) -> String {
-        match self.convergence.barriers_diverge() {
+        match self.facts.convergence.barriers_diverge() {
             true => {
                 format!(
                     "@am.barriers = internal addrspace(3) global [{BARRIER_BYTES} x i8] undef, align 16\n"
@@ -60,7 +62,7 @@ impl Emitter<'_> {
 
     /// Sets the variable up: at the start of the kernel, where all threads that exist are together.
     pub(super) fn start_barriers(&mut self) {
-        if !self.convergence.barriers_diverge() {
+        if !self.facts.convergence.barriers_diverge() {
             return;
         }
         let (linear, lane) = (self.grid.linear.clone(), self.lane());
@@ -109,7 +111,7 @@ impl Emitter<'_> {
 
     /// At the end of each thread: the last lane of a SIMD-group takes it out of the barriers.
     pub(super) fn end_barriers(&mut self) {
-        if !self.convergence.barriers_diverge() {
+        if !self.facts.convergence.barriers_diverge() {
             return;
         }
         self.helper("am.barrier.end", end_function);

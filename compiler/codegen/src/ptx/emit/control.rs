@@ -14,7 +14,7 @@ use crate::llvm_text::{BlockName, Opd, wrap_int};
 
 impl Emitter<'_> {
     pub(super) fn construct(&mut self, inst: Inst) -> Result<(), CodegenError> {
-        let tracked = self.convergence.is_tracked(inst);
+        let tracked = self.facts.convergence.is_tracked(inst);
         let op = &self.input.function.inst(inst).op;
         if self.piece_test(inst)? {
             return Ok(());

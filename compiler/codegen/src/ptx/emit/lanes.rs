@@ -22,10 +22,10 @@ impl Lanes {
 impl Emitter<'_> {
     /// Sets the mask to the lanes that exist, at the start of the kernel.
     pub(super) fn start_lanes(&mut self, threads: Option<&Opd>) {
-        if !self.convergence.is_needed() {
+        if !self.facts.convergence.is_needed() {
             return;
         }
-        let is_tracked = self.input.order.iter().any(|&inst| self.convergence.is_tracked(inst));
+        let is_tracked = self.input.order.iter().any(|&inst| self.facts.convergence.is_tracked(inst));
         self.lanes.is_tracked = is_tracked;
         let Some(threads) = threads else {
             if is_tracked {

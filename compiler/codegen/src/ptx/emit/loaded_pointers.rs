@@ -75,7 +75,7 @@ impl Emitter<'_> {
     /// A pointer that was loaded from an address, in the form that its allocation asks for.
     pub(super) fn pointer_in(&mut self, at: Value, result: Value, bits: Opd) -> Opd {
         let ty = self.ty(result);
-        let is_slot = self.slots.is_slot(at);
+        let is_slot = self.facts.slots.is_slot(at);
         match self.root(result) {
             Root::Many if is_slot => bits,
             Root::Many => self.loaded_pointer(ty, bits),

@@ -50,7 +50,7 @@ impl Emitter<'_> {
         self.pass(inits, params);
         let entered = tracked.then(|| self.active_lanes());
         let form = if self.input.options.stoppable {
-            self.loop_forms.of(inst)
+            self.facts.loop_forms.of(inst)
         } else {
             LoopForm::Unpolled { trips: u64::MAX, unroll: false }
         };

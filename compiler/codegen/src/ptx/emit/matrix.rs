@@ -64,7 +64,7 @@ impl Emitter<'_> {
 
     /// Row and first column of the lane's two elements.
     pub(super) fn place_of_lane(&mut self) -> (Opd, Opd) {
-        if self.matrix_layout == MatrixLayout::Hardware {
+        if self.facts.matrix_layout == MatrixLayout::Hardware {
             return self.place_in_hardware();
         }
         let lane = self.lane();
@@ -224,7 +224,7 @@ impl Emitter<'_> {
     pub(super) fn lane_of(&mut self, row: &Opd, column: &Opd) -> Opd {
         let mut lane = Opd::Int(0);
         // The bits of row and column that go on, and by how much.
-        let bits = match self.matrix_layout {
+        let bits = match self.facts.matrix_layout {
             MatrixLayout::Metal => &[(row, 4, 2), (row, 3, 1), (column, 4, 1), (column, 2, -1)][..],
             MatrixLayout::Hardware => &[(row, 7, 2), (column, 6, -1)],
         };

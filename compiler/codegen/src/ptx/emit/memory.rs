@@ -46,7 +46,7 @@ impl Emitter<'_> {
             Op::Store { ptr, value, align, volatile } => {
                 let ty = self.ty(value);
                 let parts = match ty.is_ptr() {
-                    true if self.slots.is_slot(ptr) => vec![self.tagged(value)],
+                    true if self.facts.slots.is_slot(ptr) => vec![self.tagged(value)],
                     true => vec![self.addressed(value)],
                     false => self.parts(value),
                 };

@@ -79,11 +79,7 @@ struct Emitter<'a> {
     library: Library,
     /// Functions written once per module, by name.
     helpers: std::collections::BTreeMap<String, String>,
-    pointers: Vec<Pointer>,
-    alignment: Alignment<'a>,
-    convergence: Convergence,
-    geometry: Geometry,
-    loop_forms: LoopForms,
+    facts: Facts<'a>,
     /// The loops in pieces around.
     pieces: Vec<Piece>,
     /// The loops written so far that are to be unrolled.
@@ -91,18 +87,27 @@ struct Emitter<'a> {
     values: Vec<Vec<Opd>>,
     carried: Carried<'a>,
     given: Given,
-    matrix_layout: MatrixLayout,
     gathers: Gathers,
     version: Version,
     places: Places,
     residents: Option<Residents>,
-    slots: PointerSlots,
     faults: Faults,
     frames: Frames,
     grid: Grid,
     lanes: Lanes,
     /// Where the kernel ends.
     exit: BlockName,
+}
+
+/// What analyses found before code is written.
+struct Facts<'a> {
+    pointers: Vec<Pointer>,
+    alignment: Alignment<'a>,
+    convergence: Convergence,
+    geometry: Geometry,
+    loop_forms: LoopForms,
+    matrix_layout: MatrixLayout,
+    slots: PointerSlots,
 }
 
 /// Writes the kernel.
@@ -123,22 +128,24 @@ impl<'a> Emitter<'a> {
             t,
             library: Library::new(),
             helpers: std::collections::BTreeMap::new(),
-            alignment: Alignment::new(module, kernel, function, order, &pointers, Assumed::NOTHING),
-            pointers,
-            convergence,
-            geometry,
-            loop_forms,
+            facts: Facts {
+                alignment: Alignment::new(module, kernel, function, order, &pointers, Assumed::NOTHING),
+                pointers,
+                convergence,
+                geometry,
+                loop_forms,
+                matrix_layout,
+                slots: PointerSlots::of(function),
+            },
             pieces: Vec::new(),
             unrolled_loops: Vec::new(),
             values: first_values(function),
             carried: Carried::new(function, order),
             given: Given::new(value_words),
-            matrix_layout,
             gathers: Gathers::default(),
             version: Version::default(),
             places: Places::default(),
             residents: function_loads_pointers(function).then(Residents::default),
-            slots: PointerSlots::of(function),
             faults: Faults::default(),
             frames: Frames::default(),
             grid: Grid::default(),
@@ -160,7 +167,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn inst(&mut self, inst: Inst) -> Result<(), CodegenError> {
-        if self.input.options.stoppable && self.loop_forms.polls_before(inst) {
+        if self.input.options.stoppable && self.facts.loop_forms.polls_before(inst) {
             let on = self.t.block();
             self.poll(on);
             self.t.label(on);
@@ -236,7 +243,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn root(&self, pointer: Value) -> Root {
-        self.pointers[pointer.index()].root
+        self.facts.pointers[pointer.index()].root
     }
 
     // --- calls

@@ -152,7 +152,7 @@ impl Emitter<'_> {
         sign: Sign,
     ) -> Option<Bounds> {
         let function = self.input.function;
-        if let Some(counter) = self.loop_forms.counter(value).cloned() {
+        if let Some(counter) = self.facts.loop_forms.counter(value).cloned() {
             return self.counter_bounds(regions, &counter, sign);
         }
         let inst = match function.values[value.index()].def {
@@ -183,7 +183,7 @@ impl Emitter<'_> {
             _ => None,
         };
         found.or_else(|| {
-            let most = upper_bound(function, self.geometry, value);
+            let most = upper_bound(function, self.facts.geometry, value);
             (most < 1 << 31).then(|| Bounds::constant(0, most as i64))
         })
     }

@@ -34,12 +34,12 @@ impl Emitter<'_> {
         let (left, right) = (self.factor(a, Gather::Left), self.factor(b, Gather::Right));
         let mut sums = self.parts(c);
         sums = sums.iter().map(|sum| arith::to_f32(&mut self.t, Width::One, of_sums, sum)).collect();
-        if self.matrix_layout == MatrixLayout::Metal {
+        if self.facts.matrix_layout == MatrixLayout::Metal {
             let from = self.lane_of_hardware();
             sums = sums.iter().map(|sum| self.from_lane(Scalar::F32, sum, &from)).collect();
         }
         let mut products = self.multiply_in_hardware(of_factors, &left, &right, &sums);
-        if self.matrix_layout == MatrixLayout::Metal {
+        if self.facts.matrix_layout == MatrixLayout::Metal {
             let (row, column) = self.place_of_lane();
             let first = self.t.value(format_args!("shl i32 {row}, 2"));
             let pair = self.t.value(format_args!("lshr i32 {column}, 1"));
@@ -67,7 +67,7 @@ impl Emitter<'_> {
             return known.swap_remove(0);
         }
         let mut word = self.words(matrix).swap_remove(0);
-        if self.matrix_layout == MatrixLayout::Metal {
+        if self.facts.matrix_layout == MatrixLayout::Metal {
             let from = self.lane_of_hardware();
             word = self.from_lane(Scalar::I32, &word, &from);
         }

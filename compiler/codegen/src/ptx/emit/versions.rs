@@ -68,7 +68,7 @@ impl<'a> Emitter<'a> {
         let (first, second) = (self.t.block(), self.t.block());
         self.t.branch_if(&holds, first, second);
         self.t.label(first);
-        let any = aligned.map(|aligned| std::mem::replace(&mut self.alignment, aligned));
+        let any = aligned.map(|aligned| std::mem::replace(&mut self.facts.alignment, aligned));
         self.version.in_bounds = in_bounds;
         self.block(body)?;
         if !self.t.is_ended() {
@@ -76,7 +76,7 @@ impl<'a> Emitter<'a> {
         }
         self.t.label(second);
         if let Some(any) = any {
-            self.alignment = any;
+            self.facts.alignment = any;
         }
         self.version = Version::default();
         self.values = super::first_values(self.input.function);
@@ -101,7 +101,7 @@ impl<'a> Emitter<'a> {
     fn aligned_version(&mut self, holds: &mut Opd) -> Option<Alignment<'a>> {
         let of = |this: &Self, word_bits| {
             let assumed = Assumed { bindings: BINDINGS, word_bits };
-            let alignment = this.alignment.with(this.input.order, assumed);
+            let alignment = this.facts.alignment.with(this.input.order, assumed);
             let gains = this.gains(&alignment);
             (alignment, gains)
         };
@@ -140,7 +140,7 @@ impl<'a> Emitter<'a> {
                 // Only alignments of arguments are assumed.
                 return false;
             };
-            let known = self.alignment.of_pointer(pointer).max(align);
+            let known = self.facts.alignment.of_pointer(pointer).max(align);
             is_one_access(ty) && known < ty.size() && assumed.of_pointer(pointer) >= ty.size()
         };
         self.input.order.iter().filter(gains).count()

@@ -53,7 +53,7 @@ impl Emitter<'_> {
                 self.t.label(on);
             }
         }
-        if !self.convergence.barriers_diverge() {
+        if !self.facts.convergence.barriers_diverge() {
             self.call_void("llvm.nvvm.barrier0", &[]);
         }
     }
