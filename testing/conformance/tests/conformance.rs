@@ -73,8 +73,8 @@ fn is_sampled(executor: &dyn Executor, family: &str, kernel: &str) -> bool {
         &["reduce", "gemv", "mlx_gemm", "mlx_sort", "scaled_dot_product_attention", "quantized"];
     let is_device = executor.name() != "interpreter";
     let every = match (is_device, LARGE_FAMILIES.contains(&family)) {
-        (true, true) => one_of(executor, 120),
-        (true, false) => one_of(executor, 18),
+        (true, true) => one_of(executor, 160),
+        (true, false) => one_of(executor, 24),
         (false, true) => 16,
         (false, false) => 2,
     };
