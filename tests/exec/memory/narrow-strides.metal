@@ -1,6 +1,5 @@
 // Bytes and 16-bit integers at even and odd distances from each other, also as vectors: the CPU loads a stretch and picks,
 // or narrows wider words.
-//! covers: C++ expr.sub
 //! threads: 40
 //! group: 40
 //! kernel: bytes
