@@ -82,7 +82,7 @@ impl Pointer {
 /// The pointers that a local has at some offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Content {
-    pub root: Root,
+    root: Root,
     align: u32,
     /// Their address space. A pointer to one space that is loaded as one to another is looked up: what a
     /// `device` pointer points to can be written.

@@ -88,15 +88,11 @@ pub fn of_load(lanes: Option<&Affine>, item: Item, features: &CpuFeatures) -> St
         return if lanes.is_assumed() { Strategy::Varying } else { Strategy::Uniform };
     }
     let by_lanes = (item.count == 1 && is_certain_enough(lanes)).then_some(Strategy::Lanes);
-    let mut candidates: Vec<Strategy> = few_runs(lanes, item)
-        .map(Strategy::Runs)
-        .into_iter()
-        .chain(span(lanes, item))
-        .chain(by_lanes)
-        .collect();
-    // The first of equals, so the order above is that of preference.
-    candidates.sort_by_key(|strategy| load_cost(strategy, item, features));
-    candidates.into_iter().next().unwrap_or(Strategy::Varying)
+    let runs = few_runs(lanes, item).map(Strategy::Runs);
+    let candidates = [runs, span(lanes, item), by_lanes].into_iter().flatten();
+    // Of equals the first.
+    let cheapest = candidates.min_by_key(|strategy| load_cost(strategy, item, features));
+    cheapest.unwrap_or(Strategy::Varying)
 }
 
 /// How lanes store that follow a pattern, if `lanes` is one. `may_split`: pieces may be stored one by one.
@@ -258,7 +254,7 @@ pub struct Piece {
 
 /// The access as pieces of 1, 2, 4, … lanes, for stores: `None` if lanes of a segment overlap, for then the
 /// last one's value remains.
-pub fn pieces(shape: &Affine, access: i64) -> Option<Vec<Piece>> {
+fn pieces(shape: &Affine, access: i64) -> Option<Vec<Piece>> {
     let mut found = Vec::new();
     for segment in 0..shape.segments {
         let len = shape.segment_len();

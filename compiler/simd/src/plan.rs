@@ -160,11 +160,6 @@ impl<'a> Plan<'a> {
         if let Some(Access::Shared(strategy)) = self.accesses.get(&inst) { Some(strategy) } else { None }
     }
 
-    /// All loads and stores.
-    pub fn accesses(&self) -> impl Iterator<Item = (Inst, &Access)> {
-        self.accesses.iter().map(|(&inst, access)| (inst, access))
-    }
-
     fn plan_accesses(&mut self, options: PlanOptions<'_>) {
         let function = self.facts.function;
         let bundled =
@@ -250,7 +245,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        for (inst, access) in self.accesses() {
+        for (&inst, access) in &self.accesses {
             match access {
                 Access::With(first) if done.get(&inst) != Some(first) => {
                     return Err(format!("{inst} is done with {first}, which does not load it"));

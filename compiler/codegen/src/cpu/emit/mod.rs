@@ -1,20 +1,20 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
 //! The [`Emitter`] holds the state of one version; here are values, fault sites and the dispatch of
-//! instructions. The folder by topic:
+//! instructions. The plan (`anymetal_simd::plan`) has decided what is written. The folder by topic:
 //!
 //! - Values: `lane` (a component), `mask` (the execution mask), `arith`, `cast`, `pure`, `pointers`, `query`,
 //!   `assumptions` (affine forms that hold under a run-time condition), `simd`
 //!   (cross-lane operations), `matrix` (8×8 matrices).
 //! - Loads and stores: `memory` (shared memory), `promoted`, `private` and `private_parts` (arrays of one
-//!   thread), `allocation`, `access`, `copy`, `atomic`; varying addresses: `contiguity_check`,
+//!   thread), `allocation`, `copy`, `atomic`; varying addresses: `contiguity_check`,
 //!   `permute_gather`, `gather`, `scatter`, `indexed_gather`, `cold_gather`; several at once:
 //!   `bundle`, `stencil_rows`, `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`;
 //!   `under_mask` (masked vectors); bounds checks: `available_checks`, `interior`; caches:
 //!   `prefetch`, `nontemporal`.
 //! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks),
 //!   `unmasked_loop`.
-//! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them),
+//! - Regions: `group_code`, `group_span`, `region`, `simdgroups` (run them),
 //!   `context_save` (values live across regions), `group_loop` (threadgroups).
 //! - Remarks: `remarks` (how constructs were emitted, and why).
 //! - Around the versions: `entry`, `out_of_line` (functions written once per module), `call` and `subroutine`
