@@ -194,10 +194,11 @@ impl Selection {
         }
     }
 
-    /// Whether all of a function is of the Metal library. What of that is large reads textures, and is small
-    /// where it is inlined: formats and states of samplers are known there.
+    /// Whether all of a function that is of any file is of the Metal library. What of that is large reads
+    /// textures, and is small where it is inlined: formats and states of samplers are known there.
     fn is_of_library(&self, function: &Function) -> bool {
-        function.insts.iter().all(|data| self.library.get(data.loc.file as usize) == Some(&true))
+        let mut known = function.insts.iter().map(|data| data.loc).filter(|loc| loc.line > 0).peekable();
+        known.peek().is_some() && known.all(|loc| self.library.get(loc.file as usize) == Some(&true))
     }
 
     /// Bytes of the variables that stay in memory, with those of the functions called.
