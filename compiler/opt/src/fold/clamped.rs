@@ -25,19 +25,22 @@ pub(super) fn decided(function: &Function, op: CmpOp, a: Value, b: Value) -> Opt
     }
 }
 
-/// Whether `position < size`, without signs, of a position that a minimum limits to `size - 1` and a size
-/// that is not 0.
+/// Whether `position < size`, without signs, of a constant that a maximum keeps the size above, or of a
+/// position that a minimum limits to `size - 1` and a size that is not 0.
 ///
 /// With signs, the position must not be negative before it is limited. Then it lies in `0..size` where
 /// `size - 1` has no sign bit, and is `size - 1` where it has one.
 fn is_below(function: &Function, position: Value, size: Value) -> bool {
-    let size = element(function, (size, 0));
-    let limited = binary(function, element(function, (position, 0)));
+    let (position, size) = (element(function, (position, 0)), element(function, (size, 0)));
+    if let Some(position) = constant(function, position) {
+        return position < lower_bound(function, size);
+    }
+    let limited = binary(function, position);
     limited.filter(|(op, ..)| matches!(op, BinOp::SMin | BinOp::UMin)).is_some_and(|(op, a, b)| {
         let is_limited = |value: Element, limit: Element| {
             is_one_less(function, limit, size) && (op == BinOp::UMin || is_not_negative(function, value))
         };
-        is_not_zero(function, size) && (is_limited(a, b) || is_limited(b, a))
+        lower_bound(function, size) > 0 && (is_limited(a, b) || is_limited(b, a))
     })
 }
 
@@ -79,10 +82,15 @@ fn is_one_less(function: &Function, value: Element, than: Element) -> bool {
     }
 }
 
-fn is_not_zero(function: &Function, value: Element) -> bool {
-    let is_positive = |element| constant(function, element).is_some_and(|bits| bits != 0);
-    let max = binary(function, value).filter(|(op, ..)| *op == BinOp::UMax);
-    max.is_some_and(|(_, a, b)| is_positive(a) || is_positive(b))
+/// What a maximum with a constant limits the value to, without signs.
+fn lower_bound(function: &Function, value: Element) -> u64 {
+    match binary(function, value) {
+        Some((BinOp::UMax, a, b)) => {
+            let of = |side| constant(function, side).unwrap_or(0);
+            of(a).max(of(b))
+        }
+        _ => 0,
+    }
 }
 
 fn is_not_negative(function: &Function, value: Element) -> bool {
