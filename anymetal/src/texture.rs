@@ -99,6 +99,8 @@ setters!(TextureView {
 pub struct Texture {
     storage: Buffer<u8>,
     region: BufferSlice,
+    /// The part of it that begins with the first slice of the first level.
+    texels: BufferSlice,
     /// Bytes of the buffer before the texels.
     start: usize,
     /// Of the texture that this is a view of, or of itself.
@@ -178,6 +180,7 @@ impl Texture {
         let (described, descriptions) = (Arc::default(), Arc::default());
         Ok(Texture {
             storage,
+            texels: region.clone(),
             region,
             start,
             layout,
@@ -226,10 +229,13 @@ impl Texture {
             Swizzle::Zero | Swizzle::One => channel,
             _ => self.swizzle[channel as usize],
         });
+        let (first_level, first_slice) = (self.first_level + levels.start, self.first_slice + slices.start);
+        let (_, first) = self.layout.slice(first_level, first_slice)?;
         Ok(Texture {
+            texels: self.region.slice(first..self.region.length())?,
             descriptor,
-            first_level: self.first_level + levels.start,
-            first_slice: self.first_slice + slices.start,
+            first_level,
+            first_slice,
             swizzle,
             described: Arc::default(),
             ..self.clone()
@@ -316,9 +322,9 @@ impl Texture {
         self.layout.describe(&self.descriptor, self.first_level, self.first_slice, swizzle)
     }
 
-    /// Its texels, to be bound.
+    /// Its texels, to be bound: from the first slice of the first level on.
     pub(crate) fn texels(&self) -> &BufferSlice {
-        &self.region
+        &self.texels
     }
 
     /// A slice of a level, and where it is in the buffer.

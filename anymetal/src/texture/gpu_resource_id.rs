@@ -79,7 +79,8 @@ impl Texture {
             return Ok(GpuResourceId::of_description(described.gpu_address()?));
         }
         let mut description = self.description();
-        description.texels = self.storage.view(self.start..self.start)?.gpu_address()?;
+        let (_, first) = self.place(0, 0)?;
+        description.texels = self.storage.view(first..first)?.gpu_address()?;
         let bytes = description.to_bytes();
         let made = device.create_buffer(&BufferDescriptor::new(&bytes).label("description of a texture"))?;
         let described = self.described.get_or_init(|| {

@@ -203,7 +203,7 @@ impl FormatWord {
 /// One mip level of a texture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LevelPlace {
-    /// Bytes from the first texel of the texture.
+    /// Bytes from the first texel of the texture; 0 for its first level.
     pub offset: u64,
     /// Bytes from a slice of an array, a face of a cube or a plane of depth to the next.
     pub slice_bytes: u64,

@@ -121,23 +121,27 @@ struct __lib_texture {
   uint full_width() const { return is_null() ? 0u : info()->__width; }
   uint full_height() const { return is_null() ? 0u : info()->__height; }
   uint full_depth() const { return is_null() ? 0u : info()->__depth; }
-  uint slices() const { return is_null() ? 0u : info()->__slices; }
+  // Where the format is known something is bound, and that has a first slice.
+  uint slices() const {
+    return is_null() ? 0u : max(info()->__slices, __am_texture_format(__id) != 0ul ? 1u : 0u);
+  }
   uint levels() const { return is_null() ? 0u : info()->__levels; }
   // Texels along x, y and z, at a level.
   uint width(uint lod) const { return is_null() ? 0u : max(info()->__width >> lod, 1u); }
   uint height(uint lod) const { return is_null() ? 0u : max(info()->__height >> lod, 1u); }
   uint depth(uint lod) const { return is_null() ? 0u : max(info()->__depth >> lod, 1u); }
+  // The texels begin with the first slice of the first level, and a slice has fewer than 2^32.
   device uchar* at(ulong format, uint lod, uint x, uint y, uint slice) const {
     constant __lib_texture_level& l = info()->__level[lod];
-    ulong row = l.__offset + slice * l.__slice_bytes + ulong(y) * l.__row_bytes;
-    return __am_texture_texels(__id) + row + (ulong(x) << __lib_size(format));
+    ulong start = (lod == 0 ? 0ul : l.__offset) + slice * l.__slice_bytes;
+    uint index = y * (l.__row_bytes >> __lib_size(format)) + x;
+    return __am_texture_texels(__id) + start + (ulong(index) << __lib_size(format));
   }
   // Whether there is such a texel; slices are those of depth or of an array.
   bool has(uint x, uint y, uint slice, uint lod) const {
     if (is_null() || (lod != 0 && lod >= info()->__levels)) return false;
-    // There is a first one, unless nothing is bound.
-    uint slices = slice == 0 ? info()->__slices : info()->__depth > 1 ? depth(lod) : info()->__slices;
-    return x < width(lod) && y < height(lod) && slice < slices;
+    uint count = slice != 0 && info()->__depth > 1 ? depth(lod) : slices();
+    return x < width(lod) && y < height(lod) && slice < count;
   }
 };
 

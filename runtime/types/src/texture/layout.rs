@@ -214,6 +214,8 @@ impl TextureLayout {
         if row_bytes < needs
             || !row_bytes.is_multiple_of(texel_bytes.into())
             || u32::try_from(row_bytes).is_err()
+            // Kernels number the texels of a slice with 32 bits.
+            || u32::try_from(row_bytes / u64::from(texel_bytes) * u64::from(descriptor.height)).is_err()
         {
             return Err(TextureError::RowBytes { got: row_bytes, needs, texel_bytes });
         }
@@ -238,7 +240,8 @@ impl TextureLayout {
         Ok((*place, place.offset + place.slice_bytes * u64::from(slice)))
     }
 
-    /// What kernels read of levels and slices of the texture, seen with a format and a swizzle.
+    /// What kernels read of levels and slices of the texture, seen with a format and a swizzle. What they get
+    /// as its texels begins with the first slice of the first level.
     pub fn describe(
         &self,
         descriptor: &TextureDescriptor,
@@ -249,8 +252,10 @@ impl TextureLayout {
         let word = descriptor.format.word();
         let format = if swizzle == [0, 1, 2, 3] { word } else { word.swizzled() };
         let levels = self.levels.iter().skip(first_level as usize).take(descriptor.levels as usize);
+        let offset = |level: &LevelLayout| level.offset + level.slice_bytes * u64::from(first_slice);
+        let start = levels.clone().next().map_or(0, offset);
         let place = |level: &LevelLayout| LevelPlace {
-            offset: level.offset + level.slice_bytes * u64::from(first_slice),
+            offset: offset(level) - start,
             slice_bytes: level.slice_bytes,
             row_bytes: level.row_bytes as u32,
         };
