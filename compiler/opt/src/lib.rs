@@ -41,6 +41,7 @@ pub mod remark;
 mod returns;
 mod rewrite_blocks;
 pub mod row_blocks;
+pub mod scalarize;
 pub mod selective_inline;
 pub mod specialise;
 pub mod speculate_select_loads;

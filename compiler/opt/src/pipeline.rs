@@ -14,7 +14,7 @@ use super::{
     InlineError, KeptCalls, SpecialiseError, alias_versioning, bool_copies, compact, dce, div_rem_pairs,
     early_cse, excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively,
     licm, localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses, reciprocal_root,
-    reg2mem, row_blocks, specialise, speculate_select_loads, sroa, uniform_div_versioning, unroll,
+    reg2mem, row_blocks, scalarize, specialise, speculate_select_loads, sroa, uniform_div_versioning, unroll,
 };
 use anymetal_analysis::divergence::Geometry;
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
@@ -53,6 +53,8 @@ passes! {
         |function, _| bool_copies::bool_copies(function);
     IF_CONVERT = "if_convert", O1, "Turn small branches into selects.",
         |function, _| if_convert::if_convert(function);
+    SCALARIZE = "scalarize", O1, "Split integer vectors of which only elements are used.",
+        |function, _| scalarize::scalarize(function);
     EARLY_CSE = "early_cse", O1, "Remove common subexpressions and repeated loads.",
         |function, _| early_cse::early_cse(function);
     LICM = "licm", O1, "Hoist loop-invariant code.",
@@ -114,6 +116,7 @@ pub const SIMPLIFY: &[Step] = &[Step::Fixpoint(
         // none ever was, the front end has done it.
         &BOOL_COPIES,
         &IF_CONVERT,
+        &SCALARIZE,
         &EARLY_CSE,
         &LICM,
         // With one value for each address, and before the loop is unrolled into different accesses.

@@ -12,6 +12,8 @@ mod narrow;
 mod pointers;
 mod vectors;
 
+pub(super) use vectors::find_element;
+
 use super::substitution::Substitution;
 use anymetal_analysis::walk_insts;
 use anymetal_ir::eval::mask;

@@ -26,7 +26,7 @@ pub(super) fn simplify(function: &Function, op: &Op, ty: Type) -> Folded {
 
 /// The scalar value that is element `n`, if one exists already; else the vector and number where
 /// the search ended.
-pub(super) fn find_element(function: &Function, vector: Value, n: u8) -> Result<Value, (Value, u8)> {
+pub(crate) fn find_element(function: &Function, vector: Value, n: u8) -> Result<Value, (Value, u8)> {
     let (mut vector, mut n) = (vector, n);
     for _ in 0..MAX_DEPTH {
         assert!(n < function.ty(vector).lanes(), "{vector} has no element {n}");
