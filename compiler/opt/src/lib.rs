@@ -24,6 +24,7 @@ pub mod group_size;
 pub mod hoist_divergent_barriers;
 pub mod if_convert;
 pub mod inline;
+pub mod interleave_sums;
 pub mod licm;
 pub mod limits;
 pub mod link;

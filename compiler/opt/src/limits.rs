@@ -141,3 +141,16 @@ pub(crate) const MAX_PROMOTED_ADDRESS: usize = 32;
 
 /// Maximum number of walks over a loop that follow loaded values to stores.
 pub(crate) const MAX_STORED_VALUE_WALKS: usize = 8;
+
+/// Maximum depth, in definitions, of a number or pointer whose lanes are computed to interleave a sum.
+pub(crate) const MAX_FORM_DEPTH: u32 = 32;
+
+/// Maximum number of terms of one sum that is interleaved.
+pub(crate) const MAX_INTERLEAVED_TERMS: usize = 128;
+
+/// Maximum depth, in operations, of a term, and of the additions above it.
+pub(crate) const MAX_TERM_DEPTH: u32 = 160;
+
+/// Maximum counter, exclusive, of a loop whose sums are interleaved: room to multiply it by the elements of a
+/// block in 32 bits. The loop that remains does what is beyond.
+pub(crate) const MAX_COUNTER: i64 = 1 << 24;

@@ -13,8 +13,9 @@ use super::unroll::UnrolledLoop;
 use super::{
     InlineError, KeptCalls, SpecialiseError, alias_versioning, bool_copies, compact, dce, div_rem_pairs,
     early_cse, excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively,
-    licm, localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses, reciprocal_root,
-    reg2mem, row_blocks, scalarize, specialise, speculate_select_loads, sroa, uniform_div_versioning, unroll,
+    interleave_sums, licm, localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses,
+    reciprocal_root, reg2mem, row_blocks, scalarize, specialise, speculate_select_loads, sroa,
+    uniform_div_versioning, unroll,
 };
 use anymetal_analysis::divergence::Geometry;
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
@@ -97,6 +98,9 @@ passes! {
     UNIFORM_DIV_VERSIONING = "uniform_div_versioning", O2,
         "Version code for SIMD-groups in which a quotient is uniform.",
         |function, context| context.geometry.is_some_and(|geometry| uniform_div_versioning::uniform_div_versioning(function, geometry));
+    INTERLEAVE_SUMS = "interleave_sums", O2,
+        "Let the lanes of a SIMD-group take turns in the elements of a sum over all of them.",
+        |function, context| context.geometry.is_some_and(|geometry| interleave_sums::interleave_sums(function, geometry));
     ROW_BLOCKS = "row_blocks", O2,
         "Load several iterations' elements at once where each thread walks its own row.",
         |function, context| context.geometry.is_some_and(|geometry| row_blocks::row_blocks(function, geometry));
@@ -144,6 +148,10 @@ pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
     Step::Pass(&GROUP_SIZE, SIMPLIFY),
     Step::Pass(&UNIFORM_DIV_VERSIONING, SIMPLIFY),
     Step::Pass(&DIV_REM_PAIRS, &[]),
+    Step::Pass(
+        &INTERLEAVE_SUMS,
+        &[Step::Pass(&EARLY_CSE, &[]), Step::Pass(&DCE, &[]), Step::Pass(&COMPACT, &[])],
+    ),
     // Last: the loops that remain are not unrolled.
     Step::Pass(&ROW_BLOCKS, &[Step::Pass(&EARLY_CSE, &[]), Step::Pass(&DCE, &[]), Step::Pass(&COMPACT, &[])]),
 ];

@@ -67,8 +67,13 @@ fn run_pass(folder: &str, module: &mut Module, text: &str) -> Result<(), String>
     let name = folder.replace('-', "_");
     let pass = pipeline::ALL.iter().find(|pass| pass.name == name);
     let pass = pass.unwrap_or_else(|| panic!("tests/ir/{folder} is the folder of no pass"));
+    // A header line such as `; group: 64`: code for whole threadgroups of that many threads.
+    let group = text.lines().find_map(|line| line.strip_prefix("; group:"));
+    let geometry = group.map_or(Geometry::Line, |threads| {
+        Geometry::Full([threads.trim().parse().expect("a number of threads"), 1, 1])
+    });
     on_each_function(module, |module, function| {
-        let context = PassContext { module, round: 0, geometry: Some(Geometry::Line), remarks: None };
+        let context = PassContext { module, round: 0, geometry: Some(geometry), remarks: None };
         (pass.run)(function, &context)
             | (WITH_DCE.contains(&pass.name) && (pipeline::DCE.run)(function, &context))
     });

@@ -154,7 +154,12 @@ pub fn load_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32
                 true => 2 * count,
                 false => registers(run.lanes * item.count) * if item.count == 1 { 1 } else { 2 },
             });
-            each.sum::<u32>() + joins(runs.len())
+            // A load puts half a register where it belongs.
+            let half = features.register_bytes() as i64 / 2;
+            let are_halves =
+                |run: &Run| !run.same && item.count == 1 && run.lanes as i64 * item.size() == half;
+            let joins = if runs.iter().all(are_halves) { 0 } else { joins(runs.len()) };
+            each.sum::<u32>() + joins
         }
         Strategy::Span { elements, picks, .. } => {
             // Each register of the result comes from several of the stretch, in words if elements are narrow.
