@@ -162,7 +162,10 @@ impl Forms<'_> {
     }
 
     fn constant(&self, value: Value) -> Option<i64> {
-        let Type::Scalar(scalar) = self.function.ty(value) else { return None };
+        let Type::Scalar(scalar) = self.function.ty(value) else {
+            // A vector or a pointer.
+            return None;
+        };
         let bits = self.function.as_const(value).filter(|_| scalar.is_int() && scalar != Scalar::Bool)?;
         Some(sign_extend(scalar, bits))
     }

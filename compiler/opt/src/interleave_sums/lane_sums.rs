@@ -60,7 +60,10 @@ impl<'a> LaneSums<'a> {
         while let Some(&value) = flow.get(at) {
             at += 1;
             for &user in &self.users[value.index()] {
-                let Some(next) = self.next(value, user) else { return false };
+                let Some(next) = self.next(value, user) else {
+                    // A lane's own sum is used.
+                    return false;
+                };
                 for value in next {
                     if !flow.contains(&value) {
                         flow.push(value);

@@ -1,14 +1,15 @@
 //! Sums over all lanes of a SIMD-group, whose lanes take turns in the elements.
 //!
-//! In `for (i = lane * 4; i < n; i += 128) s += x[i] + x[i + 1] + x[i + 2] + x[i + 3]` with `simd_sum(s)` each
-//! lane has neighbouring elements, as GPUs load them best. Vectors of one element of each lane are strided: in
-//! quantised blocks each lane's bytes would be gathered and transposed. If the lanes' sums are only added to
-//! each other, it does not matter which lane adds an element. So the four elements of 32 lanes are added in
-//! four turns, in which lane `l` takes element `32 * turn + l` of all: its loads are contiguous, and what was
-//! the same for neighbouring lanes, such as a block's scale, becomes uniform.
+//! In `for (i = lane * 4; i < n; i += 128) s += x[i] + x[i + 1] + x[i + 2] + x[i + 3]` with `simd_sum(s)`
+//! each lane has neighbouring elements, as GPUs load them best. Vectors of one element of each lane are
+//! strided: in quantised blocks each lane's bytes would be gathered and transposed. If the lanes' sums are
+//! only added to each other, it does not matter which lane adds an element. So the four elements of 32 lanes
+//! are added in four turns, in which lane `l` takes element `32 * turn + l` of all: its loads are contiguous,
+//! and what was the same for neighbouring lanes, such as a block's scale, becomes uniform.
 //!
 //! The loop remains for the iterations in which not all lanes take part. Invariant: a rewritten iteration
-//! loads what the lanes' iterations would have loaded, and nothing in the loop changes memory.
+//! loads what the lanes' iterations would have loaded, and nothing in the loop changes memory. An access out
+//! of bounds is found all the same, but another lane of the SIMD-group may report it.
 
 mod form;
 mod lane_sums;
@@ -180,7 +181,12 @@ impl Finder<'_> {
                 let fp = self.function.inst(self.function.defining_inst(next)?).fp;
                 let is_free =
                     matches!(self.function.ty(param), Type::Scalar(_)) && self.sums.is_added_only(param);
-                let sum = if is_free { reader.added(param, next)? } else { return None };
+                let sum = if is_free {
+                    reader.added(param, next)?
+                } else {
+                    // A vector, or a sum of which each lane's part is used.
+                    return None;
+                };
                 Some(Param::Sum { sum, fp })
             }
             _ => None,
@@ -189,7 +195,7 @@ impl Finder<'_> {
 
     /// Whether the body is the test and then only loads and computes.
     fn is_simple(&self, inst: Inst, counted: &CountedLoop) -> bool {
-        let Some((label, body, _)) = self.function.as_loop(inst) else { return false };
+        let (label, body, _) = self.function.as_loop(inst).expect("a counted loop is a loop");
         let (&last, insts) = self.function.block(body).split_last().expect("a body ends with a jump");
         let is_plain = |&inst: &Inst| {
             inst == counted.test.inst
@@ -220,7 +226,10 @@ impl Finder<'_> {
     fn prefetches(&self, forms: &Forms<'_>, inst: Inst) -> Vec<(Inst, Rows)> {
         let (_, body, _) = self.function.as_loop(inst).expect("a plan is for a loop");
         let rows = |&inst: &Inst| {
-            let Op::Prefetch { ptr, .. } = self.function.inst(inst).op else { return None };
+            let Op::Prefetch { ptr, .. } = self.function.inst(inst).op else {
+                // Not a prefetch.
+                return None;
+            };
             Some((inst, Rows::of(&forms.of(ptr)?.relative())?))
         };
         self.function.block(body).iter().filter_map(rows).collect()

@@ -99,7 +99,10 @@ impl Reader<'_> {
         let mut sum = Sum::default();
         let mut value = next;
         while value != param {
-            let &Op::Binary(BinOp::FAdd, a, b) = self.inexact(value)? else { return None };
+            let &Op::Binary(BinOp::FAdd, a, b) = self.inexact(value)? else {
+                // Something else is done with the sum.
+                return None;
+            };
             let (before, added) = if self.leads_to(b, param) { (b, a) } else { (a, b) };
             self.add(added, 0, 0, &mut sum)?;
             value = before;
@@ -225,7 +228,10 @@ impl Reader<'_> {
     fn load(&self, value: Value, component: u8) -> Option<Expr> {
         let function = self.function();
         let inst = function.defining_inst(value)?;
-        let &Op::Load { ptr, align, volatile: false } = &function.inst(inst).op else { return None };
+        let &Op::Load { ptr, align, volatile: false } = &function.inst(inst).op else {
+            // A volatile load stays what it is.
+            return None;
+        };
         let scalar = function.ty(value).scalar().filter(|&scalar| scalar != Scalar::Bool)?;
         if function.pointer_space(ptr) == Space::Thread {
             return None;
