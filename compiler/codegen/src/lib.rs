@@ -29,7 +29,7 @@
 pub mod cpu;
 mod elementwise;
 mod limits;
-mod llvm_text;
+mod llvm;
 mod polls;
 pub mod ptx;
 mod requested_kernel;

@@ -13,7 +13,7 @@ use anymetal_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
 use anymetal_ir::Value;
 
 use crate::elementwise::Width;
-use crate::llvm_text::{Opd, Text};
+use crate::llvm::{I64, IntPredicate, Opd, Text};
 
 /// Added to the offset of a tagged pointer.
 pub(crate) const BIAS: i64 = 1 << 47;
@@ -24,12 +24,12 @@ pub(crate) const LARGEST_OFFSET: i64 = BIAS - 1;
 
 /// The sum of the tagged pointers `code` and bytes of either sign, with the offset saturated.
 fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
-    let (ty, int) = (width.of("i64"), |value| width.int("i64", value));
+    let int = |value| width.int(I64, value);
     let after = saturated_forward(t, width, code, sum);
     // A saturated pointer stays so: it may be far below its allocation.
-    let own = t.value(format_args!("and {ty} {code}, {}", int(OFFSET_BITS)));
-    let is_lost = t.value(format_args!("icmp eq {ty} {own}, {}", int(OFFSET_BITS)));
-    t.select(&width.of("i1"), &is_lost, &ty, code, &after)
+    let own = t.and(code, &int(OFFSET_BITS));
+    let is_lost = t.icmp(IntPredicate::Eq, &own, &int(OFFSET_BITS));
+    t.select(&is_lost, code, &after)
 }
 
 /// [`saturated`], or [`saturated_forward`] if the bytes are known to be not negative.
@@ -39,21 +39,21 @@ pub(crate) fn saturation(index: Option<Value>, offset: i64) -> fn(&mut Text, Wid
 
 /// As [`saturated`], of bytes that are not negative.
 pub(crate) fn saturated_forward(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
-    let (ty, int) = (width.of("i64"), |value| width.int("i64", value));
-    let number = t.value(format_args!("and {ty} {code}, {}", int(!OFFSET_BITS)));
-    let offset = t.value(format_args!("sub {ty} {sum}, {number}"));
-    let fits = t.value(format_args!("icmp ult {ty} {offset}, {}", int(BIAS + LARGEST_OFFSET)));
-    let most = t.value(format_args!("or {ty} {number}, {}", int(BIAS + LARGEST_OFFSET)));
-    t.select(&width.of("i1"), &fits, &ty, sum, &most)
+    let int = |value| width.int(I64, value);
+    let number = t.and(code, &int(!OFFSET_BITS));
+    let offset = t.sub(sum, &number);
+    let fits = t.icmp(IntPredicate::ULt, &offset, &int(BIAS + LARGEST_OFFSET));
+    let most = t.or(&number, &int(BIAS + LARGEST_OFFSET));
+    t.select(&fits, sum, &most)
 }
 
 /// The length of an entry for an access; 0 for a store to read-only memory.
 pub(crate) fn entry_len(t: &mut Text, len: &Opd, stores: bool) -> Opd {
     if !stores {
-        return t.value(format_args!("and i64 {len}, {}", !READ_ONLY));
+        return t.and(len, (!READ_ONLY) as i64);
     }
-    let writable = t.value(format_args!("icmp sge i64 {len}, 0"));
-    t.select("i1", &writable, "i64", len, &Opd::Int(0))
+    let writable = t.icmp(IntPredicate::SGe, len, 0);
+    t.select(&writable, len, 0)
 }
 
 /// Where a target's search finds the table.

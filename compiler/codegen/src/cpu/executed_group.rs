@@ -7,7 +7,7 @@
 use anymetal_analysis::observes_threadgroups;
 use anymetal_ir::{Kernel, Module};
 
-use super::llvm_text::LANES;
+use crate::llvm::LANES;
 
 /// The size to execute a grid with whose threadgroups are given as `size`, if another is faster and the
 /// kernel cannot tell.

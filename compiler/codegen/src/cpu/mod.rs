@@ -52,7 +52,7 @@ pub use anymetal_simd::target::CpuFeatures;
 pub use executed_group::executed_group;
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuOptions, FaultSite};
 
-use crate::llvm_text;
+use crate::llvm;
 use crate::requested_kernel::requested_kernel;
 
 use anymetal_analysis::divergence::Geometry;

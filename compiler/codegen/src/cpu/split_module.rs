@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::llvm_text::global_names;
+use crate::llvm::global_names;
 
 /// Text of a part below which a part of its own costs more than it saves: a millisecond goes into the world
 /// that LLVM builds around a module.

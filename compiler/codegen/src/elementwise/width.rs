@@ -2,7 +2,7 @@
 
 use anymetal_ir::Scalar;
 
-use crate::llvm_text::{Opd, lanes_type, scalar_type};
+use crate::llvm::{LANES, Opd, Type, scalar_type, wrap_int};
 
 /// One value per SIMD-group, or one per lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,27 +16,25 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    /// The LLVM type of one `element` or of 32.
-    pub(crate) fn of(self, element: &str) -> String {
+    /// The LLVM type of one `element` or of a vector.
+    pub(crate) fn of(self, element: Type) -> Type {
         match self {
-            Self::One => element.to_owned(),
-            Self::All => lanes_type(element),
-            Self::Few(n) => format!("<{n} x {element}>"),
+            Self::One => element,
+            Self::All => element.lanes(),
+            Self::Few(n) => element.vector(n),
         }
     }
 
     /// The LLVM type of a scalar at this width.
-    pub(crate) fn ty(self, scalar: Scalar) -> String {
+    pub(crate) fn ty(self, scalar: Scalar) -> Type {
         self.of(scalar_type(scalar))
     }
 
     /// A constant in every lane.
-    pub(crate) fn constant(self, element: &str, value: &Opd) -> Opd {
-        debug_assert!(value.fits(element), "{value} is not a constant of type {element}");
+    pub(crate) fn constant(self, value: &Opd) -> Opd {
         match self {
             Self::One => value.clone(),
-            _ if *value == Opd::Int(0) || value.is_text("false") => Opd::text("zeroinitializer"),
-            _ => Opd::text(format!("splat ({element} {value})")),
+            Self::All | Self::Few(_) => value.splat(self.count()),
         }
     }
 
@@ -44,13 +42,13 @@ impl Width {
     pub(crate) fn count(self) -> usize {
         match self {
             Self::One => 1,
-            Self::All => crate::llvm_text::LANES,
+            Self::All => LANES,
             Self::Few(n) => n,
         }
     }
 
     /// An integer constant in every lane.
-    pub(crate) fn int(self, element: &str, value: i64) -> Opd {
-        self.constant(element, &Opd::Int(crate::llvm_text::wrap_int(element, value)))
+    pub(crate) fn int(self, element: Type, value: i64) -> Opd {
+        self.constant(&Opd::int(element, wrap_int(element, value)))
     }
 }

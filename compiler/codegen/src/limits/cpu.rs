@@ -2,7 +2,7 @@
 
 use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
 
-use crate::llvm_text::LANES;
+use crate::llvm::LANES;
 
 /// Maximum number of SIMD-groups of a threadgroup.
 pub(crate) const MAX_SIMDGROUPS: u64 = MAX_THREADS_PER_THREADGROUP as u64 / LANES as u64;

@@ -9,7 +9,7 @@ mod verify;
 
 use anymetal_analysis::limits::MAX_UNPOLLED_PIECES;
 
-use crate::llvm_text::Bound;
+use crate::llvm::Bound;
 
 use verify::check;
 

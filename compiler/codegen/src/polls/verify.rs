@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::llvm_text::{Bound, global_names};
+use crate::llvm::{Bound, global_names};
 use anymetal_analysis::limits::{MAX_UNPOLLED_ITERATIONS, MAX_UNPOLLED_PIECES};
 
 /// Prefix of the names of the program's functions; a call of such a function counts as an iteration.

@@ -14,10 +14,13 @@ use super::Emitter;
 use super::lane::{Lane, Width};
 use super::memory::Address;
 use crate::cpu::argument_slots;
-use crate::cpu::llvm_text::{LANES, Opd};
+use crate::llvm::{self, Binary, I64, IntPredicate, LANES, MemFlags, Opd, PTR, Text};
 use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
 use anymetal_analysis::ranges::offset_bound;
 use anymetal_simd::storage::Root;
+
+/// An allocation that tagged pointers may name: its address and its length.
+const PLACE: &str = "{ ptr, i64 }";
 
 /// Zeros to read where an access is out of bounds: [`ZEROS_BYTES`] of them.
 pub(super) const ZEROS: &str = "@am.zeros";
@@ -69,26 +72,26 @@ impl Emitter<'_, '_> {
             return Place::known(base, len, root);
         }
         let (base, len) = match root {
-            Root::Unset | Root::Null | Root::Many => (Opd::text("null"), Opd::Int(0)),
+            Root::Unset | Root::Null | Root::Many => (Opd::null(), Opd::i64(0)),
             Root::Argument(index) => self.argument_place(index),
             Root::Threadgroup(var) => {
                 let offset = self.shared.threadgroup.offsets[var.index()];
                 let memory = self.group.threadgroup_memory.clone();
-                let base = self.t.entry_value(format_args!("getelementptr i8, ptr {memory}, i64 {offset}"));
-                (base, Opd::Int(self.shared.threadgroup.lengths[var.index()] as i64))
+                let base = self.t.in_entry(|t| t.field(&memory, offset as i64));
+                (base, Opd::i64(self.shared.threadgroup.lengths[var.index()] as i64))
             }
             Root::Global(global) => {
                 let bytes = self.shared.module.globals[global.index()].bytes.len();
-                (Opd::text(format!("@am.global.{}", global.0)), Opd::Int(bytes as i64))
+                (Opd::global(format!("@am.global.{}", global.0)), Opd::i64(bytes as i64))
             }
             Root::Local(local) => {
                 let size = self.plan.facts.function.locals[local.index()].size;
                 let base = match self.plan.facts.storage.kind(local) {
                     anymetal_simd::storage::LocalKind::Array(array) => self.array_slot(array),
-                    anymetal_simd::storage::LocalKind::Promoted => Opd::text("null"),
+                    anymetal_simd::storage::LocalKind::Promoted => Opd::null(),
                 };
                 // Not kept: in barrier regions an array's place changes with the SIMD-group.
-                return Place::known(base, Opd::Int(size as i64), root);
+                return Place::known(base, Opd::i64(size as i64), root);
             }
         };
         self.registers.bases.insert(number, (base.clone(), len.clone()));
@@ -100,32 +103,29 @@ impl Emitter<'_, '_> {
         let argument = &kernel.args[index];
         let Some(slot) = argument_slots(kernel)[index] else {
             // A disabled argument has no entry: its parameter is the null pointer.
-            return (Opd::text("null"), Opd::Int(0));
+            return (Opd::null(), Opd::i64(0));
         };
         let field = if argument.kind == ArgKind::Buffer { LAUNCH_BUFFERS } else { LAUNCH_THREADGROUP_SLOTS };
         let launch = self.group.launch.clone();
         let t = &mut self.t;
-        let field = t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {field}"));
-        let table = t.entry_value(format_args!("load ptr, ptr {field}, align 8, !invariant.load !1"));
-        let entry = t.entry_value(format_args!(
-            "getelementptr i8, ptr {table}, i64 {}",
-            i64::from(slot) * TABLE_ENTRY
-        ));
-        let second = t.entry_value(format_args!("getelementptr i8, ptr {entry}, i64 {ENTRY_LEN}"));
-        let len = t.entry_value(format_args!("load i64, ptr {second}, align 8, !invariant.load !1"));
+        let field = t.in_entry(|t| t.field(&launch, field));
+        let table = t.in_entry(|t| t.load(PTR, &field, MemFlags::with(8, ", !invariant.load !1")));
+        let entry = t.in_entry(|t| t.field(&table, i64::from(slot) * TABLE_ENTRY));
+        let second = t.in_entry(|t| t.field(&entry, ENTRY_LEN));
+        let len = t.in_entry(|t| t.load(I64, &second, MemFlags::with(8, ", !invariant.load !1")));
         if argument.kind == ArgKind::Buffer {
-            let base = t.entry_value(format_args!("load ptr, ptr {entry}, align 8, !invariant.load !1"));
+            let base = t.in_entry(|t| t.load(PTR, &entry, MemFlags::with(8, ", !invariant.load !1")));
             return (base, len);
         }
-        let offset = t.entry_value(format_args!("load i64, ptr {entry}, align 8, !invariant.load !1"));
+        let offset = t.in_entry(|t| t.load(I64, &entry, MemFlags::with(8, ", !invariant.load !1")));
         let memory = self.group.threadgroup_memory.clone();
-        (self.t.entry_value(format_args!("getelementptr i8, ptr {memory}, i64 {offset}")), len)
+        (self.t.in_entry(|t| t.offset(&memory, &offset)), len)
     }
 
     /// One more than the largest offset at which `bytes` bytes are in bounds.
     pub(super) fn limit(&mut self, place: &Place, bytes: i64) -> Opd {
-        if let Opd::Int(len) = place.len {
-            return Opd::Int((len - bytes + 1).max(0));
+        if let Opd::Int(_, len) = place.len {
+            return Opd::i64((len - bytes + 1).max(0));
         }
         let key = (self.number(place.root), bytes);
         let known = place.root != Root::Many;
@@ -133,17 +133,17 @@ impl Emitter<'_, '_> {
             return limit.clone();
         }
         let (len, less) = (&place.len, bytes - 1);
-        let texts = [format!("icmp uge i64 {len}, {bytes}"), format!("sub i64 {len}, {less}")];
+        let limit = |t: &mut Text| {
+            let fits = t.icmp(IntPredicate::UGe, len, bytes);
+            let room = t.binary(Binary::Sub, len, less);
+            t.select(&fits, &room, 0)
+        };
         if known {
-            let fits = self.t.entry_value(&texts[0]);
-            let room = self.t.entry_value(&texts[1]);
-            let limit = self.t.entry_value(format_args!("select i1 {fits}, i64 {room}, i64 0"));
+            let limit = self.t.in_entry(limit);
             self.registers.limits.insert(key, limit.clone());
             return limit;
         }
-        let fits = self.t.value(&texts[0]);
-        let room = self.t.value(&texts[1]);
-        self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
+        limit(&mut self.t)
     }
 
     /// One more than the largest offset at which `bytes` bytes are in bounds and which is at most `max`. Of
@@ -155,8 +155,8 @@ impl Emitter<'_, '_> {
         }
         let limit = self.limit(place, bytes);
         let cap = max.saturating_add(1);
-        let less = self.t.entry_value(format_args!("icmp ult i64 {limit}, {cap}"));
-        let limit = self.t.entry_value(format_args!("select i1 {less}, i64 {limit}, i64 {cap}"));
+        let less = self.t.in_entry(|t| t.icmp(IntPredicate::ULt, &limit, cap));
+        let limit = self.t.in_entry(|t| t.select(&less, &limit, cap));
         self.registers.capped_limits.insert(key, limit.clone());
         limit
     }
@@ -171,10 +171,10 @@ impl Emitter<'_, '_> {
 
     /// As [`Self::in_bounds`], also without checks: for what no active lane asked for.
     pub(super) fn exists(&mut self, place: &Place, start: &Opd, bytes: i64) -> Opd {
-        if let (Opd::Int(start), Opd::Int(len)) = (start, &place.len) {
+        if let (Opd::Int(_, start), Opd::Int(_, len)) = (start, &place.len) {
             return Opd::bool(*start >= 0 && start.saturating_add(bytes) <= *len);
         }
-        if let (Opd::Int(start), Root::Argument(index)) = (start, place.root) {
+        if let (Opd::Int(_, start), Root::Argument(index)) = (start, place.root) {
             let argument = &self.shared.kernel.args[index];
             let size = i64::try_from(argument.element_size).unwrap_or(0);
             if argument.reference && *start >= 0 && start.saturating_add(bytes) <= size {
@@ -182,25 +182,25 @@ impl Emitter<'_, '_> {
             }
         }
         let limit = self.limit(place, bytes);
-        self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
+        self.t.icmp(IntPredicate::ULt, start, &limit)
     }
 
     /// The bytes before an allocation's start that may be accessed, read where they are needed: on slow paths
     /// only. What fails a check against the length alone may still be in a buffer that is bound at an offset.
     pub(super) fn before(&mut self, place: &Place) -> Opd {
         if !self.shared.options.checks {
-            return Opd::Int(UNCHECKED_BEFORE);
+            return Opd::i64(UNCHECKED_BEFORE);
         }
         if !self.shared.module.whole_buffers {
-            return Opd::Int(0);
+            return Opd::i64(0);
         }
         match (place.root, &place.number) {
             (Root::Argument(index), _) => match self.buffer_slot(index) {
-                Some(slot) => self.load_before(&Opd::Int(slot)),
-                None => Opd::Int(0),
+                Some(slot) => self.load_before(&Opd::i64(slot)),
+                None => Opd::i64(0),
             },
             (Root::Many, Some(number)) => self.before_by_number(&number.clone()),
-            _ => Opd::Int(0),
+            _ => Opd::i64(0),
         }
     }
 
@@ -208,14 +208,14 @@ impl Emitter<'_, '_> {
     /// what is bound. `None`: never.
     pub(super) fn is_before(&mut self, place: &Place, start: &Opd, bytes: i64) -> Option<Opd> {
         let before = self.before(place);
-        if matches!(before, Opd::Int(_)) {
+        if matches!(before, Opd::Int(_, _)) {
             return None;
         }
-        let place_of_start = self.t.add("i64", start, &before);
-        let len = self.t.add("i64", &place.len, &before);
+        let place_of_start = self.t.add(start, &before);
+        let len = self.t.add(&place.len, &before);
         let place = Place { len, root: Root::Many, ..place.clone() };
         let limit = self.limit(&place, bytes);
-        Some(self.t.icmp("ult", "i64", &place_of_start, &limit))
+        Some(self.t.icmp(IntPredicate::ULt, &place_of_start, &limit))
     }
 
     /// The slot of an enabled buffer argument.
@@ -227,26 +227,26 @@ impl Emitter<'_, '_> {
 
     fn load_before(&mut self, slot: &Opd) -> Opd {
         let launch = self.group.launch.clone();
-        let field = self.t.value(format_args!("getelementptr i8, ptr {launch}, i64 {LAUNCH_BEFORE}"));
-        let table = self.t.load("ptr", &field, 8);
-        let entry = self.t.value(format_args!("getelementptr i64, ptr {table}, i64 {slot}"));
-        self.t.load("i64", &entry, 8)
+        let field = self.t.field(&launch, LAUNCH_BEFORE);
+        let table = self.t.load(PTR, &field, 8);
+        let entry = self.t.address(I64, &table, slot);
+        self.t.load(I64, &entry, 8)
     }
 
     /// As [`Self::before`], of the allocation of that number.
     fn before_by_number(&mut self, number: &Opd) -> Opd {
-        let (mut slot, mut is_buffer) = (Opd::Int(0), Opd::bool(false));
+        let (mut slot, mut is_buffer) = (Opd::i64(0), Opd::bool(false));
         for index in 0..self.shared.kernel.args.len() {
             let Some(of_argument) = self.buffer_slot(index) else { continue };
-            let here = self.t.icmp("eq", "i64", number, &Opd::Int(self.number(Root::Argument(index)).into()));
-            slot = self.t.select("i1", &here, "i64", &Opd::Int(of_argument), &slot);
-            is_buffer = self.t.select("i1", &here, "i1", &Opd::bool(true), &is_buffer);
+            let here = self.t.icmp(IntPredicate::Eq, number, i64::from(self.number(Root::Argument(index))));
+            slot = self.t.select(&here, &Opd::int(I64, of_argument), &slot);
+            is_buffer = self.t.select(&here, &Opd::bool(true), &is_buffer);
         }
-        if slot == Opd::Int(0) && is_buffer.is_text("false") {
-            return Opd::Int(0);
+        if slot.is_int(0) && is_buffer.is_false() {
+            return Opd::i64(0);
         }
         let before = self.load_before(&slot);
-        self.t.select("i1", &is_buffer, "i64", &before, &Opd::Int(0))
+        self.t.select(&is_buffer, &before, 0)
     }
 
     /// Whether `bytes` bytes are in bounds in every lane, by what is known of the pointer. Says nothing of
@@ -258,7 +258,7 @@ impl Emitter<'_, '_> {
         {
             return true;
         }
-        let (Some(pointer), Opd::Int(len)) = (address.value, &address.place.len) else { return false };
+        let (Some(pointer), Opd::Int(_, len)) = (address.value, &address.place.len) else { return false };
         let known = [address.extra, bytes, *len].map(u64::try_from);
         let [Ok(extra), Ok(bytes), Ok(len)] = known else { return false };
         let end = offset_bound(self.plan.facts.function, self.plan.facts.geometry, &[], pointer)
@@ -271,15 +271,15 @@ impl Emitter<'_, '_> {
     /// The code of offset 0 in an allocation; that of an unbound buffer is null's.
     pub(super) fn code_of_root(&mut self, root: Root) -> Opd {
         match root {
-            Root::Null | Root::Unset | Root::Many => Opd::Int(0),
+            Root::Null | Root::Unset | Root::Many => Opd::i64(0),
             root => {
                 let code = (i64::from(self.number(root)) << 48) + BIAS;
                 if !matches!(root, Root::Argument(_)) {
-                    return Opd::Int(code);
+                    return Opd::i64(code);
                 }
                 let place = self.place(root);
-                let bound = self.t.value(format_args!("icmp ne ptr {}, null", place.base));
-                self.t.select("i1", &bound, "i64", &Opd::Int(code), &Opd::Int(0))
+                let bound = self.t.icmp(IntPredicate::Ne, &place.base, &Opd::zero(PTR));
+                self.t.select(&bound, &Opd::int(I64, code), 0)
             }
         }
     }
@@ -311,13 +311,12 @@ impl Emitter<'_, '_> {
 
     /// Tagged pointers of offsets in the allocation whose first byte has the code.
     pub(super) fn tagged(&mut self, width: Width, code: &Opd, offsets: &Opd) -> Opd {
-        let ty = width.of("i64");
-        let code = if width == Width::One { code.clone() } else { self.t.splat("i64", code) };
+        let code = if width == Width::One { code.clone() } else { self.t.splat(code) };
         let sum = match width {
-            Width::One => self.t.add("i64", &code, offsets),
-            _ => self.t.value(format_args!("add {ty} {code}, {offsets}")),
+            Width::One => self.t.add(&code, offsets),
+            _ => self.t.add(&code, offsets),
         };
-        if let (Opd::Int(_), Opd::Int(offset)) = (&code, offsets)
+        if let (Opd::Int(_, _), Opd::Int(_, offset)) = (&code, offsets)
             && (0..=LARGEST_OFFSET).contains(offset)
         {
             return sum;
@@ -339,14 +338,14 @@ impl Emitter<'_, '_> {
         roots.extend((0..variables).map(|var| Root::Threadgroup(anymetal_ir::ThreadgroupId(var))));
         let globals = self.shared.module.globals.len() as u32;
         roots.extend((0..globals).map(|global| Root::Global(anymetal_ir::GlobalId(global))));
-        let table = self.t.alloca(&format!("[{} x {{ ptr, i64 }}]", roots.len()), 16);
+        let table = self.t.alloca_array(roots.len() as u64, PLACE, 16);
         for (index, root) in roots.into_iter().enumerate() {
             let place = self.place(root);
             let entry = index as i64 * TABLE_ENTRY;
-            let first = self.t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {entry}"));
-            let second = self.t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {}", entry + 8));
-            self.t.entry_line(format_args!("store ptr {}, ptr {first}, align 8", place.base));
-            self.t.entry_line(format_args!("store i64 {}, ptr {second}, align 8", place.len));
+            let first = self.t.in_entry(|t| t.field(&table, entry));
+            let second = self.t.in_entry(|t| t.field(&table, entry + 8));
+            self.t.in_entry(|t| t.store(&place.base, &first, 8));
+            self.t.in_entry(|t| t.store(&place.len, &second, 8));
         }
         self.registers.pointer_table = Some(table.clone());
         table
@@ -357,20 +356,20 @@ impl Emitter<'_, '_> {
     pub(super) fn decode(&mut self, code: &Opd, stores: bool) -> (Place, Opd) {
         let table = self.table();
         let count = self.shared_allocations();
-        let tag = self.t.value(format_args!("lshr i64 {code}, 48"));
-        let known = self.t.value(format_args!("icmp ult i64 {tag}, {count}"));
-        let number = self.t.value(format_args!("select i1 {known}, i64 {tag}, i64 0"));
-        let mut entry = self.t.value(format_args!("getelementptr {{ ptr, i64 }}, ptr {table}, i64 {number}"));
+        let tag = self.t.lshr(code, 48);
+        let known = self.t.icmp(IntPredicate::ULt, &tag, count as i64);
+        let number = self.t.select(&known, &tag, 0);
+        let mut entry = self.t.address(PLACE, &table, &number);
         if self.loads_pointers {
             entry = self.resident_entry(&tag, &entry);
         }
-        let base = self.t.load("ptr", &entry, 8);
-        let second = self.t.offset(&entry, &Opd::Int(8));
-        let mut len = self.t.load("i64", &second, 8);
+        let base = self.t.load(PTR, &entry, 8);
+        let second = self.t.offset(&entry, 8);
+        let mut len = self.t.load(I64, &second, 8);
         if self.loads_pointers {
             len = entry_len(&mut self.t, &len, stores);
         }
-        let offset = self.decode_offset(Width::One, code);
+        let offset = self.decode_offset(code);
         (Place { base, len, root: Root::Many, number: Some(number) }, offset)
     }
 
@@ -383,45 +382,44 @@ impl Emitter<'_, '_> {
     /// The entry of the resident buffer with that number; `other` for other numbers.
     fn resident_entry(&mut self, number: &Opd, other: &Opd) -> Opd {
         let launch = self.group.launch.clone();
-        let field = |this: &mut Self, ty: &str, offset: i64| {
-            let at = this.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {offset}"));
-            this.t.entry_value(format_args!("load {ty}, ptr {at}, align 8, !invariant.load !1"))
+        let field = |this: &mut Self, ty: llvm::Type, offset: i64| {
+            let at = this.t.in_entry(|t| t.field(&launch, offset));
+            this.t.in_entry(|t| t.load(ty, &at, MemFlags::with(8, ", !invariant.load !1")))
         };
         let (table, count) = match &self.registers.resident_table {
             Some(known) => known.clone(),
-            None => (field(self, "ptr", LAUNCH_RESIDENT), field(self, "i64", LAUNCH_RESIDENT_COUNT)),
+            None => (field(self, PTR, LAUNCH_RESIDENT), field(self, I64, LAUNCH_RESIDENT_COUNT)),
         };
         self.registers.resident_table = Some((table.clone(), count.clone()));
         let first = self.first_resident();
-        let index = self.t.value(format_args!("sub i64 {number}, {first}"));
-        let exists = self.t.value(format_args!("icmp ult i64 {index}, {count}"));
-        let entry = self.t.value(format_args!("getelementptr {{ ptr, i64 }}, ptr {table}, i64 {index}"));
-        self.t.select("i1", &exists, "ptr", &entry, other)
+        let index = self.t.sub(number, first as i64);
+        let exists = self.t.icmp(IntPredicate::ULt, &index, &count);
+        let entry = self.t.address(PLACE, &table, &index);
+        self.t.select(&exists, &entry, other)
     }
 
     /// The offset part of encoded pointers.
-    pub(super) fn decode_offset(&mut self, width: Width, code: &Opd) -> Opd {
-        let ty = width.of("i64");
-        let low = self.t.value(format_args!("and {ty} {code}, {}", width.int("i64", OFFSET_BITS)));
-        self.t.value(format_args!("sub {ty} {low}, {}", width.int("i64", BIAS)))
+    pub(super) fn decode_offset(&mut self, code: &Opd) -> Opd {
+        let low = self.t.and(code, OFFSET_BITS);
+        self.t.sub(&low, BIAS)
     }
 
     /// The allocation of an exposed local, by the number in a code. For any other number, such as the null
     /// pointer's, it has no bytes; loads read zeros there before they are discarded.
     pub(super) fn decode_local(&mut self, code: &Opd) -> (Place, Opd) {
-        let number = self.t.value(format_args!("lshr i64 {code}, 48"));
-        let (mut base, mut len) = (Opd::text(ZEROS), Opd::Int(0));
+        let number = self.t.lshr(code, 48);
+        let (mut base, mut len) = (Opd::global(ZEROS), Opd::i64(0));
         for array in self.plan.facts.storage.arrays.clone() {
             if !self.plan.facts.storage.is_exposed(array.local) {
                 continue;
             }
             let root = Root::Local(array.local);
             let place = self.place(root);
-            let here = self.t.value(format_args!("icmp eq i64 {number}, {}", self.number(root)));
-            base = self.t.select("i1", &here, "ptr", &place.base, &base);
-            len = self.t.select("i1", &here, "i64", &place.len, &len);
+            let here = self.t.icmp(IntPredicate::Eq, &number, i64::from(self.number(root)));
+            base = self.t.select(&here, &place.base, &base);
+            len = self.t.select(&here, &place.len, &len);
         }
-        let offset = self.decode_offset(Width::One, code);
+        let offset = self.decode_offset(code);
         (Place::known(base, len, Root::Many), offset)
     }
 
@@ -438,7 +436,7 @@ impl Emitter<'_, '_> {
         let Op::Compare(_, a, b) = self.plan.facts.function.inst(inst).op else { return Opd::bool(false) };
         if op == CmpOp::Disjoint {
             let disjoint = self.are_disjoint(a, b);
-            return if width == Width::One { disjoint } else { self.t.splat("i1", &disjoint) };
+            return if width == Width::One { disjoint } else { self.t.splat(&disjoint) };
         }
         let x = self.address_bits(a, width, lane);
         let y = self.address_bits(b, width, lane);
@@ -451,19 +449,19 @@ impl Emitter<'_, '_> {
         let roots = [a, b].map(|pointer| self.plan.facts.storage.pointer(pointer).root);
         let [Root::Argument(_), Root::Argument(_)] = roots else { return Opd::bool(false) };
         let [x, y] = roots.map(|root| self.accessible(root));
-        let is_below = self.t.icmp("ule", "i64", &x.1, &y.0);
-        let is_above = self.t.icmp("ule", "i64", &y.1, &x.0);
-        self.t.value(format_args!("or i1 {is_below}, {is_above}"))
+        let is_below = self.t.icmp(IntPredicate::ULe, &x.1, &y.0);
+        let is_above = self.t.icmp(IntPredicate::ULe, &y.1, &x.0);
+        self.t.or(&is_below, &is_above)
     }
 
     /// The first address that may be accessed through an argument, and the one after the last.
     fn accessible(&mut self, argument: Root) -> (Opd, Opd) {
         let place = self.place(argument);
-        let start = self.t.value(format_args!("ptrtoint ptr {} to i64", place.base));
-        let end = self.t.add("i64", &start, &place.len);
+        let start = self.t.address_of(&place.base);
+        let end = self.t.add(&start, &place.len);
         // Without checks every access is within the binding.
-        let before = if self.shared.options.checks { self.before(&place) } else { Opd::Int(0) };
-        (self.t.sub("i64", &start, &before), end)
+        let before = if self.shared.options.checks { self.before(&place) } else { Opd::i64(0) };
+        (self.t.sub(&start, &before), end)
     }
 
     /// Something that orders and equals as the address does.
@@ -473,13 +471,13 @@ impl Emitter<'_, '_> {
         if self.loads_pointers && !is_thread {
             // One buffer may have two numbers.
             return match lane {
-                Some(lane) => self.addressed(value).at(&mut self.t, "i64", lane),
+                Some(lane) => self.addressed(value).at(&mut self.t, I64, lane),
                 None => self.addressed_vector(value),
             };
         }
         if is_thread || root == Root::Many && width == Width::All {
             return match lane {
-                Some(lane) => self.encoded(value).at(&mut self.t, "i64", lane),
+                Some(lane) => self.encoded(value).at(&mut self.t, I64, lane),
                 None => self.encoded_vector(value),
             };
         }
@@ -491,20 +489,20 @@ impl Emitter<'_, '_> {
             Root::Many => {
                 let (place, offset) = self.decode(&offset, false);
                 // A null pointer is no offset.
-                let null = self.t.value(format_args!("icmp eq ptr {}, null", place.base));
-                (place.base, self.t.select("i1", &null, "i64", &Opd::Int(0), &offset))
+                let null = self.t.icmp(IntPredicate::Eq, &place.base, &Opd::zero(PTR));
+                (place.base, self.t.select(&null, &Opd::int(I64, 0), &offset))
             }
             root => (self.place(root).base, offset),
         };
-        let base = match base.is_text("null") {
-            true => Opd::Int(0),
-            false => self.t.value(format_args!("ptrtoint ptr {base} to i64")),
+        let base = match base.is_null() {
+            true => Opd::i64(0),
+            false => self.t.address_of(&base),
         };
         match width {
-            Width::One => self.t.add("i64", &base, &offset),
+            Width::One => self.t.add(&base, &offset),
             _ => {
-                let base = self.t.splat("i64", &base);
-                self.t.value(format_args!("add {} {base}, {offset}", width.of("i64")))
+                let base = self.t.splat(&base);
+                self.t.add(&base, &offset)
             }
         }
     }

@@ -7,7 +7,7 @@ use anymetal_ir::{BinOp, CastOp, Inst, Op, Value, ValueDef};
 
 use super::Emitter;
 use super::lane::{Lane, Width};
-use crate::cpu::llvm_text::{Opd, scalar_type, wrap_int};
+use crate::llvm::{IntPredicate, Opd, scalar_type, wrap_int};
 use anymetal_analysis::divergence::{Affine, transfer};
 use anymetal_analysis::ranges::upper_bound;
 
@@ -56,14 +56,14 @@ impl Emitter<'_, '_> {
         let first = self.at(affine, k, 0);
         let start = shape.at(0);
         let (distance, test) = match op {
-            BinOp::SMin => (high - start, "sle"),
-            BinOp::UMin => (high - start, "ule"),
-            BinOp::SMax => (low - start, "sge"),
-            _ => (low - start, "uge"),
+            BinOp::SMin => (high - start, IntPredicate::SLe),
+            BinOp::UMin => (high - start, IntPredicate::ULe),
+            BinOp::SMax => (low - start, IntPredicate::SGe),
+            _ => (low - start, IntPredicate::UGe),
         };
-        let extreme = self.t.add(element, &first, &Opd::Int(wrap_int(element, distance)));
+        let extreme = self.t.add(&first, wrap_int(element, distance));
         let limit = self.uniform(limit, k);
-        let test = self.t.icmp(test, element, &extreme, &limit);
+        let test = self.t.icmp(test, &extreme, &limit);
         self.t.and(&fits, &test)
     }
 
@@ -74,15 +74,13 @@ impl Emitter<'_, '_> {
             return Opd::bool(true);
         }
         let factor = if self.shape(b, k).is_uniform() { b } else { a };
-        let element = scalar_type(self.scalar(factor));
         let factor = self.uniform(factor, k);
-        self.t.icmp("eq", element, &factor, &Opd::Int(1))
+        self.t.icmp(IntPredicate::Eq, &factor, 1)
     }
 
     /// Whether no lane's sum of base and pattern wraps, so that widening commutes with it.
     fn fits(&mut self, op: CastOp, a: Value, k: usize) -> Opd {
         let from = self.scalar(a);
-        let element = scalar_type(from);
         let Lane::Affine { bases, shape, .. } = self.lane(a, k) else {
             unreachable!("{a} is affine where its extension has a conditional form")
         };
@@ -98,19 +96,18 @@ impl Emitter<'_, '_> {
         let bits = from.bits();
         assert!(from.is_int(), "a {from:?} is not widened by {op:?}");
         let signed = op == CastOp::SExt;
-        let (less, min) = if signed { ("sle", i64::MIN >> (64 - bits)) } else { ("ule", 0) };
+        let (less, min) =
+            if signed { (IntPredicate::SLe, i64::MIN >> (64 - bits)) } else { (IntPredicate::ULe, 0) };
         let max = if signed { i64::MAX >> (64 - bits) } else { (anymetal_ir::eval::mask(from)) as i64 };
-        let greater = if signed { "sge" } else { "uge" };
+        let greater = if signed { IntPredicate::SGe } else { IntPredicate::UGe };
         let mut all = Opd::bool(true);
         for base in bases {
             if high > 0 {
-                let limit = Opd::Int(wrap_int(element, max - high));
-                let ok = self.t.value(format_args!("icmp {less} {element} {base}, {limit}"));
+                let ok = self.t.icmp(less, &base, max - high);
                 all = self.t.and(&all, &ok);
             }
             if low < 0 {
-                let limit = Opd::Int(wrap_int(element, min - low));
-                let ok = self.t.value(format_args!("icmp {greater} {element} {base}, {limit}"));
+                let ok = self.t.icmp(greater, &base, min - low);
                 all = self.t.and(&all, &ok);
             }
         }

@@ -6,7 +6,9 @@ use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Space, Type, Value
 use super::lane::Lane;
 use super::memory::{Address, Decoder, Item};
 use super::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{Bound, LANES, MASK, Opd, Text, lanes_type, rmw_name, scalar_type};
+use crate::llvm::{
+    self, Binary, Bound, FLOAT, I32, I64, IntPredicate, LANES, MASK, Opd, Text, scalar_type, wrap_int,
+};
 
 /// One lane's operation.
 struct Operation<'a> {
@@ -82,8 +84,7 @@ impl Emitter<'_, '_> {
             Op::AtomicStore(..) => {
                 let vector = self.vector(operands[0], 0);
                 let last = self.last_lane();
-                let ty = lanes_type(element);
-                scalars.push(self.t.value(format_args!("extractelement {ty} {vector}, i32 {last}")));
+                scalars.push(self.t.extract(&vector, &last));
             }
             Op::AtomicRmw(op, ..) if !is_used => {
                 let Some(whole) = self.reduced(*op, operation.scalar, operands[0], fp) else {
@@ -93,8 +94,8 @@ impl Emitter<'_, '_> {
             }
             _ => return self.atomic_lanes(operation, address, operands),
         }
-        let offset = address.offset.at(&mut self.t, "i64", 0);
-        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let offset = address.offset.at(&mut self.t, I64, 0);
+        let start = self.t.add(&offset, address.extra);
         let bytes = i64::from(operation.scalar.size());
         let ok = self.in_bounds(&address.place, &start, bytes);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -111,17 +112,17 @@ impl Emitter<'_, '_> {
         self.t.label(join);
         match value {
             None => Vec::new(),
-            Some(value) if ok.is_text("true") => vec![self.shaped(result, Lane::uniform(value), element)],
+            Some(value) if ok.is_true() => vec![self.shaped(result, Lane::uniform(value), element)],
             Some(value) => {
                 let zero = zero_of(operation.scalar);
-                let merged = self.t.phi(element, &[(&value, from), (&zero, slow_from)]);
+                let merged = self.t.phi(&[(&value, from), (&zero, slow_from)]);
                 vec![self.shaped(result, Lane::uniform(merged), element)]
             }
         }
     }
 
     /// The form that the analysis gave the result.
-    fn shaped(&mut self, result: Option<Value>, lane: Lane, element: &str) -> Lane {
+    fn shaped(&mut self, result: Option<Value>, lane: Lane, element: llvm::Type) -> Lane {
         match result {
             Some(result) => {
                 let shape = self.shape(result, 0);
@@ -157,30 +158,22 @@ impl Emitter<'_, '_> {
         let (ty, align) = (scalar_type(*scalar), scalar.size());
         let t = &mut self.t;
         match op {
-            Op::AtomicLoad(_) => {
-                Some(t.value(format_args!("load atomic {ty}, ptr {at} monotonic, align {align}")))
-            }
+            Op::AtomicLoad(_) => Some(t.atomic_load(ty, at, "monotonic", align)),
             Op::AtomicStore(..) => {
-                t.line(format_args!("store atomic {ty} {}, ptr {at} monotonic, align {align}", operands[0]));
+                t.atomic_store(&operands[0], at, "monotonic", align);
                 None
             }
-            Op::AtomicRmw(op, ..) => {
-                let name = rmw_name(*op);
-                Some(t.value(format_args!("atomicrmw {name} ptr {at}, {ty} {} monotonic", operands[0])))
-            }
+            Op::AtomicRmw(op, ..) => Some(t.atomicrmw((*op).into(), at, &operands[0], "monotonic")),
             _ => {
                 // Floats are compared as bits.
-                let ints = if *scalar == Scalar::I64 { "i64" } else { "i32" };
                 let mut as_int = |opd: &Opd| match ty {
-                    "float" => t.value(format_args!("bitcast float {opd} to i32")),
+                    FLOAT => t.bitcast(opd, I32),
                     _ => opd.clone(),
                 };
                 let (expected, desired) = (as_int(&operands[0]), as_int(&operands[1]));
-                let pair = t.value(format_args!(
-                    "cmpxchg ptr {at}, {ints} {expected}, {ints} {desired} monotonic monotonic"
-                ));
-                let old = t.value(format_args!("extractvalue {{ {ints}, i1 }} {pair}, 0"));
-                Some(if ty == "float" { t.value(format_args!("bitcast i32 {old} to float")) } else { old })
+                let exchanged = t.cmpxchg(at, [&expected, &desired], "monotonic monotonic");
+                let old = t.value_before(&exchanged);
+                Some(if ty == FLOAT { t.bitcast(&old, FLOAT) } else { old })
             }
         }
     }
@@ -190,33 +183,32 @@ impl Emitter<'_, '_> {
         let (ty, align) = (scalar_type(operation.scalar), operation.scalar.size());
         let t = &mut self.t;
         if matches!(operation.op, Op::AtomicStore(..)) {
-            t.store(ty, &operands[0], at, align);
+            t.store(&operands[0], at, align);
             return None;
         }
         let old = t.load(ty, at, align);
         let new = match operation.op {
-            Op::AtomicRmw(op, ..) => updated(t, *op, ty, &old, &operands[0]),
+            Op::AtomicRmw(op, ..) => updated(t, *op, &old, &operands[0]),
             Op::AtomicCas(..) => {
                 // Floats are compared as bits.
-                let ints = if operation.scalar == Scalar::I64 { "i64" } else { "i32" };
                 let mut as_int = |opd: &Opd| match ty {
-                    "float" => t.value(format_args!("bitcast float {opd} to i32")),
+                    FLOAT => t.bitcast(opd, I32),
                     _ => opd.clone(),
                 };
                 let (found, expected) = (as_int(&old), as_int(&operands[0]));
-                let same = t.icmp("eq", ints, &found, &expected);
-                t.select("i1", &same, ty, &operands[1], &old)
+                let same = t.icmp(IntPredicate::Eq, &found, &expected);
+                t.select(&same, &operands[1], &old)
             }
             _ => return Some(old),
         };
-        t.store(ty, &new, at, align);
+        t.store(&new, at, align);
         Some(old)
     }
 
     /// A vector in memory, for access lane by lane.
-    fn spill(&mut self, ty: &str, vector: &Opd) -> Opd {
-        let slot = self.t.alloca(ty, 64);
-        self.t.store(ty, vector, &slot, 64);
+    fn spill(&mut self, vector: &Opd) -> Opd {
+        let slot = self.t.alloca(vector.ty(), 64);
+        self.t.store(vector, &slot, 64);
         slot
     }
 
@@ -224,16 +216,16 @@ impl Emitter<'_, '_> {
     /// one out of a vector register costs more, and where updates wait for such moves AMD's Zen 4 takes 4 ns
     /// for each.
     fn pairs_of_offsets(&mut self, offsets: &Opd) -> Opd {
-        let halves = self.t.value(format_args!("trunc <32 x i64> {offsets} to <32 x i32>"));
-        self.t.value(format_args!("bitcast <32 x i32> {halves} to <16 x i64>"))
+        let halves = self.t.trunc(offsets, I32.lanes());
+        self.t.bitcast(&halves, I64.vector(16))
     }
 
     /// One of [`Self::pairs_of_offsets`].
     fn offset_of_pair(&mut self, pairs: &Opd, lane: i64) -> Opd {
-        let pair = self.t.value(format_args!("extractelement <16 x i64> {pairs}, i32 {}", lane / 2));
+        let pair = self.t.extract(pairs, (lane / 2) as usize);
         match lane % 2 {
-            0 => self.t.value(format_args!("and i64 {pair}, {}", u32::MAX)),
-            _ => self.t.value(format_args!("lshr i64 {pair}, 32")),
+            0 => self.t.and(&pair, i64::from(u32::MAX)),
+            _ => self.t.lshr(&pair, 32),
         }
     }
 
@@ -257,7 +249,7 @@ impl Emitter<'_, '_> {
             Lane::Affine { shape, bases, .. } if shape.is_uniform() && !shape.is_constant => {
                 Some(bases[0].clone())
             }
-            Lane::Affine { shape, .. } if shape.is_uniform() => Some(Opd::Int(shape.at(0))),
+            Lane::Affine { shape, .. } if shape.is_uniform() => Some(Opd::int(ty, wrap_int(ty, shape.at(0)))),
             _ => None,
         };
         let one = one.filter(|_| operation.scalar.is_int());
@@ -265,7 +257,7 @@ impl Emitter<'_, '_> {
             Some(_) => None,
             None => {
                 let vector = self.vector(operand, 0);
-                Some(self.spill(&lanes_type(ty), &vector))
+                Some(self.spill(&vector))
             }
         };
         for lane in 0..LANES as i64 {
@@ -274,23 +266,23 @@ impl Emitter<'_, '_> {
             let value = match (&one, &operands) {
                 (Some(one), _) => one.clone(),
                 (None, Some(slots)) => {
-                    let slot = self.t.offset(slots, &Opd::Int(i64::from(align) * lane));
+                    let slot = self.t.offset(slots, i64::from(align) * lane);
                     self.t.load(ty, &slot, align)
                 }
                 (None, None) => zero_of(operation.scalar),
             };
             let old = self.t.load(ty, &at, align);
-            let new = updated(&mut self.t, op, ty, &old, &value);
-            self.t.store(ty, &new, &at, align);
+            let new = updated(&mut self.t, op, &old, &value);
+            self.t.store(&new, &at, align);
         }
         self.t.branch(join);
-        if !ok.is_text("true") {
+        if !ok.is_true() {
             self.t.label(slow);
             self.atomic_lanes(operation, address, &[operand]);
             self.t.branch(join);
         }
         self.t.label(join);
-        vec![Lane::Varying(Opd::text("zeroinitializer"))]
+        vec![Lane::Varying(Opd::zero(ty))]
     }
 
     /// One lane after the other.
@@ -302,43 +294,42 @@ impl Emitter<'_, '_> {
     ) -> Vec<Lane> {
         let scalar = operation.scalar;
         let element = scalar_type(scalar);
-        let ty = lanes_type(element);
+        let ty = element.lanes();
         let offsets = self.offsets_with_extra(address);
-        let offsets = self.spill("<32 x i64>", &offsets);
+        let offsets = self.spill(&offsets);
         let mut operand_slots = Vec::new();
         for &operand in operands {
             let vector = self.vector(operand, 0);
-            operand_slots.push(self.spill(&ty, &vector));
+            operand_slots.push(self.spill(&vector));
         }
-        let results = self.spill(&ty, &Opd::text("zeroinitializer"));
-        let left_slot = self.t.alloca("i32", 4);
+        let results = self.spill(&Opd::zero(ty));
+        let left_slot = self.t.alloca(I32, 4);
         let mask = self.position.mask.clone();
         let bits = self.mask_bits(&mask);
-        self.t.store("i32", &bits, &left_slot, 4);
+        self.t.store(&bits, &left_slot, 4);
         let (head, body, next, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(LANES as u64));
-        let left = self.t.load("i32", &left_slot, 4);
-        let some = self.t.icmp("ne", "i32", &left, &Opd::Int(0));
+        let left = self.t.load(I32, &left_slot, 4);
+        let some = self.t.icmp(IntPredicate::Ne, &left, 0);
         self.t.branch_if(&some, body, done);
         self.t.label(body);
-        self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-        let lane = self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {left}, i1 false)"));
-        let less = self.t.sub("i32", &left, &Opd::Int(1));
-        let rest = self.t.value(format_args!("and i32 {left}, {less}"));
-        self.t.store("i32", &rest, &left_slot, 4);
-        let item = |this: &mut Self, ty: &str, slot: &Opd| {
-            let at = this.t.value(format_args!("getelementptr {ty}, ptr {slot}, i32 {lane}"));
+        let lane = self.t.count_zeros("cttz", &left, false);
+        let less = self.t.sub(&left, 1);
+        let rest = self.t.and(&left, &less);
+        self.t.store(&rest, &left_slot, 4);
+        let item = |this: &mut Self, ty: llvm::Type, slot: &Opd| {
+            let at = this.t.address(ty, slot, &lane);
             (this.t.load(ty, &at, 1), at)
         };
-        let (start, _) = item(self, "i64", &offsets);
+        let (start, _) = item(self, I64, &offsets);
         let ok = self.in_bounds(&address.place, &start, i64::from(scalar.size()));
         let (good, bad) = (self.t.block(), self.t.block());
         self.t.branch_likely(&ok, good, bad);
         self.t.label(bad);
         self.go_on_if_before(address, &start, i64::from(scalar.size()), good);
         // The report names the first active lane, which is to be this one.
-        let one = self.t.value(format_args!("shl i32 1, {lane}"));
-        self.position.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {one} to {MASK}")));
+        let one = self.t.shl(&Opd::int(I32, 1), &lane);
+        self.position.mask = Mask::Some(self.t.bitcast(&one, MASK));
         self.report(address, &start);
         self.position.mask = mask;
         self.t.branch(next);
@@ -346,8 +337,8 @@ impl Emitter<'_, '_> {
         let at = self.t.offset(&address.place.base, &start);
         let scalars: Vec<Opd> = operand_slots.iter().map(|slot| item(self, element, slot).0).collect();
         if let Some(old) = self.atomic_one(operation, &at, &scalars) {
-            let place = self.t.value(format_args!("getelementptr {element}, ptr {results}, i32 {lane}"));
-            self.t.store(element, &old, &place, 1);
+            let place = self.t.address(element, &results, &lane);
+            self.t.store(&old, &place, 1);
         }
         self.t.label(next);
         self.t.branch(head);
@@ -355,20 +346,25 @@ impl Emitter<'_, '_> {
         if matches!(operation.op, Op::AtomicStore(..)) {
             return Vec::new();
         }
-        vec![Lane::Varying(self.t.load(&ty, &results, 64))]
+        vec![Lane::Varying(self.t.load(ty, &results, 64))]
     }
 }
 
 /// What a read-modify-write leaves in memory.
-fn updated(t: &mut Text, op: AtomicOp, ty: &str, old: &Opd, operand: &Opd) -> Opd {
+fn updated(t: &mut Text, op: AtomicOp, old: &Opd, operand: &Opd) -> Opd {
     let predicate = match op {
         AtomicOp::Exchange => return operand.clone(),
-        AtomicOp::UMin => "ult",
-        AtomicOp::UMax => "ugt",
-        AtomicOp::SMin => "slt",
-        AtomicOp::SMax => "sgt",
-        _ => return t.value(format_args!("{} {ty} {old}, {operand}", rmw_name(op))),
+        AtomicOp::UMin => IntPredicate::ULt,
+        AtomicOp::UMax => IntPredicate::UGt,
+        AtomicOp::SMin => IntPredicate::SLt,
+        AtomicOp::SMax => IntPredicate::SGt,
+        AtomicOp::Add => return t.binary(Binary::Add, old, operand),
+        AtomicOp::Sub => return t.binary(Binary::Sub, old, operand),
+        AtomicOp::And => return t.binary(Binary::And, old, operand),
+        AtomicOp::Or => return t.binary(Binary::Or, old, operand),
+        AtomicOp::Xor => return t.binary(Binary::Xor, old, operand),
+        AtomicOp::FAdd => return t.binary(Binary::FAdd, old, operand),
     };
-    let keep = t.icmp(predicate, ty, old, operand);
-    t.select("i1", &keep, ty, old, operand)
+    let keep = t.icmp(predicate, old, operand);
+    t.select(&keep, old, operand)
 }

@@ -13,7 +13,7 @@ use anymetal_ir::Value;
 
 use super::Emitter;
 use super::memory::Address;
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{I1, Opd};
 
 /// What was tested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -125,7 +125,7 @@ impl Emitter<'_, '_> {
 
     pub(super) fn note_of(&mut self, key: Key, outcome: &Opd) {
         if !matches!(key.3, Test::FirstOffset | Test::RowStep) {
-            self.t.expect(outcome, "i1");
+            self.t.expect(outcome, I1);
         }
         self.known.available_checks.insert(key, outcome.clone());
     }

@@ -13,7 +13,7 @@ use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, wrap_int};
+use crate::llvm::{self, Cast, I32, I64, IntPredicate, LANES, MemFlags, Opd, scalar_type, wrap_int};
 use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::few_runs;
 use anymetal_simd::bundles::{Chunk, LoadBundle, NarrowIndex, Part};
@@ -66,7 +66,6 @@ impl Emitter<'_, '_> {
         let reach = high.wrapping_sub(low) as u64;
         assert!(reach <= mask(scalar), "the constants of a bundle are near each other");
         let element = scalar_type(scalar);
-        let ty = lanes_type(element);
         let least = match narrow.cast {
             CastOp::SExt => i64::MIN >> (64 - scalar.bits()),
             _ => 0,
@@ -75,12 +74,12 @@ impl Emitter<'_, '_> {
         let least = wrap_int(element, least.wrapping_sub(low));
         let limit = wrap_int(element, (mask(scalar) - reach) as i64);
         let index = self.vector(narrow.value, 0);
-        let distance = self.t.value(format_args!("sub {ty} {index}, splat ({element} {least})"));
-        let wraps = self.t.value(format_args!("icmp ugt {ty} {distance}, splat ({element} {limit})"));
+        let distance = self.t.sub(&index, least);
+        let wraps = self.t.icmp(IntPredicate::UGt, &distance, limit);
         let active = self.position.mask.clone();
         let wraps = self.both(&active, &wraps);
         let any = self.any(&Mask::Some(wraps));
-        self.t.value(format_args!("xor i1 {any}, true"))
+        self.t.not(&any)
     }
 
     /// The address of a load whose narrow index may wrap where that of the first load does not, and vice
@@ -93,20 +92,19 @@ impl Emitter<'_, '_> {
         site: u32,
     ) -> Address {
         let element = scalar_type(self.scalar(narrow.value));
-        let ty = lanes_type(element);
-        let cast = if narrow.cast == CastOp::SExt { "sext" } else { "zext" };
+        let cast = if narrow.cast == CastOp::SExt { Cast::SExt } else { Cast::ZExt };
         // LLVM would take the sums from where the program computes them, and that from the usual path.
         let index = self.vector(narrow.value, 0);
-        let index = self.t.value(format_args!("freeze {ty} {index}"));
+        let index = self.t.freeze(&index);
         let [own, first_own] = [part.constant, first].map(|constant| {
             let constant = wrap_int(element, constant);
-            let sum = self.t.value(format_args!("add {ty} {index}, splat ({element} {constant})"));
-            self.t.value(format_args!("{cast} {ty} {sum} to <32 x i64>"))
+            let sum = self.t.add(&index, constant);
+            self.t.cast(cast, &sum, I64.lanes())
         });
-        let distance = self.t.value(format_args!("sub <32 x i64> {own}, {first_own}"));
-        let bytes = self.t.value(format_args!("mul <32 x i64> {distance}, splat (i64 {})", narrow.scale));
+        let distance = self.t.sub(&own, &first_own);
+        let bytes = self.t.mul(&distance, narrow.scale);
         let offsets = self.offsets(address);
-        let offsets = self.t.value(format_args!("add <32 x i64> {offsets}, {bytes}"));
+        let offsets = self.t.add(&offsets, &bytes);
         let apart = part.constant.wrapping_sub(first).wrapping_mul(narrow.scale);
         let extra = part.offset.wrapping_sub(apart);
         Address { offset: Lane::Varying(offsets), value: None, extra, site, ..address.clone() }
@@ -126,7 +124,7 @@ impl Emitter<'_, '_> {
         assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
         let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
         let ok = self.t.and(&fallback.never_wraps, &ok);
-        let fast_only = ok.is_text("true") || self.bail_unless(&ok);
+        let fast_only = ok.is_true() || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         if !fast_only {
             self.t.branch_likely(&ok, fast, slow);
@@ -145,7 +143,7 @@ impl Emitter<'_, '_> {
                     let places: Vec<Opd> = (0..LANES)
                         .map(|lane| {
                             let offset = shape.at(lane).wrapping_add(chunk.start());
-                            self.t.offset(&starts[lane / shape.segment_len()], &Opd::Int(offset))
+                            self.t.offset(&starts[lane / shape.segment_len()], offset)
                         })
                         .collect();
                     loaded.extend(self.load_wide(&address.place, &places, item));
@@ -159,7 +157,7 @@ impl Emitter<'_, '_> {
         self.t.branch(join);
         self.t.label(slow);
         let careful = self.load_carefully(address, chunks, (shape.is_assumed(), fallback));
-        self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
+        self.merge_bundle(join, (&loaded, fast_end), &careful)
     }
 
     /// Lanes anywhere.
@@ -173,7 +171,7 @@ impl Emitter<'_, '_> {
         let (ok, _) = self.lanes_in_bounds(address, &offsets, bytes);
         let ok = self.t.and(&fallback.never_wraps, &ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        let is_certain = ok.is_text("true");
+        let is_certain = ok.is_true();
         if !is_certain {
             self.t.branch_likely(&ok, fast, slow);
             self.t.label(fast);
@@ -188,7 +186,7 @@ impl Emitter<'_, '_> {
         self.t.branch(join);
         self.t.label(slow);
         let careful = self.load_carefully(address, chunks, (false, fallback));
-        self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
+        self.merge_bundle(join, (&loaded, fast_end), &careful)
     }
 
     /// Vectors if the lanes turn out to be contiguous, otherwise a wide load for each lane.
@@ -199,15 +197,15 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&is_contiguous, contiguous, apart);
         self.t.label(contiguous);
         let metadata = self.metadata(&address.place);
-        let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
+        let start = self.t.extract(offsets, 0);
         let start = self.t.offset(&address.place.base, &start);
         let mut plain = Vec::new();
         for chunk in chunks {
             let ty = Width::All.ty(chunk.item.scalar);
             for k in 0..chunk.item.count {
                 let bytes = chunk.start() - address.extra + i64::from(chunk.item.scalar.size()) * k as i64;
-                let at = self.t.offset(&start, &Opd::Int(bytes));
-                plain.push(self.t.value(format_args!("load {ty}, ptr {at}, align 1{metadata}")));
+                let at = self.t.offset(&start, bytes);
+                plain.push(self.t.load(ty, &at, MemFlags::with(1, metadata)));
             }
         }
         let plain_end = self.t.current();
@@ -216,11 +214,11 @@ impl Emitter<'_, '_> {
         let lanes = self.places_of_lanes(&address.place, offsets);
         let mut wide = Vec::new();
         for chunk in chunks {
-            let bytes = Opd::Int(chunk.start() - address.extra);
+            let bytes = Opd::i64(chunk.start() - address.extra);
             let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &bytes)).collect();
             wide.extend(self.load_wide(&address.place, &places, chunk.item));
         }
-        self.merge_bundle(chunks, join, (&plain, plain_end), &wide)
+        self.merge_bundle(join, (&plain, plain_end), &wide)
     }
 
     /// Load by load, with checks and reports.
@@ -252,23 +250,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Ends the other way to load the same, and joins both.
-    fn merge_bundle(
-        &mut self,
-        chunks: &[Chunk],
-        join: u32,
-        (one, one_end): (&[Opd], u32),
-        other: &[Opd],
-    ) -> Vec<Opd> {
+    fn merge_bundle(&mut self, join: u32, (one, one_end): (&[Opd], u32), other: &[Opd]) -> Vec<Opd> {
         assert_eq!(one.len(), other.len(), "both ways load the same elements");
         let other_end = self.t.current();
         self.t.branch(join);
         self.t.label(join);
-        let scalars = chunks.iter().flat_map(|chunk| vec![chunk.item.scalar; chunk.item.count]);
-        let pairs = one.iter().zip(other);
-        scalars
-            .zip(pairs)
-            .map(|(scalar, (x, y))| self.t.phi(&Width::All.ty(scalar), &[(x, one_end), (y, other_end)]))
-            .collect()
+        one.iter().zip(other).map(|(x, y)| self.t.phi(&[(x, one_end), (y, other_end)])).collect()
     }
 
     // --- wide loads
@@ -294,7 +281,7 @@ impl Emitter<'_, '_> {
             let left = item.bytes() - at;
             let bytes = [8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).expect("one byte is left");
             let bytes = bytes.max(size);
-            let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &Opd::Int(at))).collect();
+            let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, at)).collect();
             let word = self.load_words(place, &places, bytes);
             self.split_word(&word, bytes, item.scalar, &mut elements);
             at += bytes;
@@ -308,10 +295,10 @@ impl Emitter<'_, '_> {
         assert!(matches!(bytes, 1 | 2 | 4 | 8), "integers do not have {bytes} bytes");
         self.split_loads();
         let (metadata, bits) = (self.metadata(place), 8 * bytes);
-        let mut all = Opd::text("poison");
+        let mut all = Opd::poison(llvm::Type::int(bits as u32).lanes());
         for (lane, at) in lanes.iter().enumerate() {
-            let one = self.t.value(format_args!("load i{bits}, ptr {at}, align 1{metadata}"));
-            all = self.t.value(format_args!("insertelement <32 x i{bits}> {all}, i{bits} {one}, i64 {lane}"));
+            let one = self.t.load(llvm::Type::int(bits as u32), &at, MemFlags::with(1, metadata));
+            all = self.t.insert(&all, &one, lane);
         }
         all
     }
@@ -323,31 +310,25 @@ impl Emitter<'_, '_> {
         if bytes == 8 && size < 4 {
             // Halves are two permutations of whole registers, and what computes in 32 bits then shifts and
             // masks those; to take bytes out of 64 bits takes four narrowings each, and as many widenings.
-            let words = self.t.value(format_args!("bitcast <32 x i64> {value} to <64 x i32>"));
+            let words = self.t.bitcast(value, I32.vector(64));
             for half in 0..2 {
                 let picks: Vec<_> = (0..LANES).map(|lane| Some(2 * lane + half)).collect();
-                let word = self.t.shuffle("i32", 2 * LANES, &words, &Opd::text("poison"), &picks);
+                let word = self.t.pick(&words, &picks);
                 self.split_word(&word, 4, scalar, elements);
             }
             return;
         }
-        let (word, bits) = (format!("i{}", 8 * bytes), 8 * size);
+        let bits = 8 * size;
         for k in 0..bytes / size {
             let mut one = value.clone();
             if k > 0 {
-                one = self.t.value(format_args!("lshr <32 x {word}> {one}, splat ({word} {})", bits * k));
+                one = self.t.lshr(&one, bits * k);
             }
             if size < bytes {
-                one = self.t.value(format_args!("trunc <32 x {word}> {one} to <32 x i{bits}>"));
+                one = self.t.trunc(&one, llvm::Type::int(bits as u32).lanes());
             }
             let element = scalar_type(scalar);
-            elements.push(super::cast::reinterpret(
-                &mut self.t,
-                Width::All,
-                &format!("i{bits}"),
-                element,
-                &one,
-            ));
+            elements.push(self.t.reinterpret(&one, element));
         }
     }
 }

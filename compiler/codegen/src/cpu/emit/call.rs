@@ -9,10 +9,10 @@ use anymetal_ir::{FuncId, Inst, Scalar, Type, Value};
 use anymetal_opt::RemarkId;
 
 use super::allocation::Place;
-use super::lane::{Lane, Width};
+use super::lane::Lane;
 use super::subroutine::{Passing, passed_bytes, passed_scalar};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{Bound, LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::llvm::{Bound, I8, I32, I64, IntPredicate, LANES, Opd, scalar_type};
 use anymetal_simd::storage::Root;
 
 /// What one argument is passed as, up to what lanes may differ in.
@@ -24,8 +24,7 @@ enum Argument {
     },
     Shared {
         allocation: Allocation,
-        /// The operand's type: of an offset, or of where those of the lanes are.
-        ty: &'static str,
+        /// An offset, or the address of those of the lanes.
         offset: Opd,
     },
     Vectors(Opd),
@@ -104,29 +103,29 @@ impl Emitter<'_, '_> {
 
     fn passed_vectors(&mut self, ty: Type) -> Opd {
         let bytes = passed_bytes(ty);
-        self.t.alloca(&format!("[{bytes} x i8]"), 64)
+        self.t.alloca_array(bytes, I8, 64)
     }
 
     /// Memory of a result. Batches without active lanes do not write theirs.
     fn result_vectors(&mut self, ty: Type) -> Opd {
         let bytes = passed_bytes(ty);
-        self.t.zeroed_alloca(&format!("[{bytes} x i8]"), bytes, 64)
+        self.t.zeroed_array(bytes, I8, 64)
     }
 
     fn passed_place(&mut self, ty: Type, at: &Opd, component: usize) -> Opd {
         assert!(component < usize::from(ty.lanes()), "a {ty:?} has no component {component}");
         let bytes = component * LANES * passed_scalar(ty).size() as usize;
-        self.t.offset(at, &Opd::Int(bytes as i64))
+        self.t.offset(at, bytes as i64)
     }
 
     fn load_passed(&mut self, ty: Type, from: &Opd, component: usize) -> Lane {
         let place = self.passed_place(ty, from, component);
-        let vector = lanes_type(scalar_type(passed_scalar(ty)));
-        let value = self.t.load(&vector, &place, 1);
+        let vector = scalar_type(passed_scalar(ty)).lanes();
+        let value = self.t.load(vector, &place, 1);
         // No lane that is off has one.
-        let value = self.t.value(format_args!("freeze {vector} {value}"));
+        let value = self.t.freeze(&value);
         Lane::Varying(match ty.scalar() {
-            Some(Scalar::Bool) => self.t.value(format_args!("icmp ne {vector} {value}, zeroinitializer")),
+            Some(Scalar::Bool) => self.t.icmp(IntPredicate::Ne, &value, 0),
             _ => value,
         })
     }
@@ -144,7 +143,7 @@ impl Emitter<'_, '_> {
         let place = self.place(self.plan.facts.storage.pointer(arg).root);
         let lane = self.lane(arg, 0);
         let offset = match lane.is_uniform() {
-            true => Offset::Same(lane.at(&mut self.t, "i64", 0)),
+            true => Offset::Same(lane.at(&mut self.t, I64, 0)),
             false => Offset::OfLanes(self.vector(arg, 0)),
         };
         Argument::Private { base: place.base, len: place.len, offset }
@@ -155,10 +154,10 @@ impl Emitter<'_, '_> {
         let is_encoded = root == Root::Many;
         if is_encoded && !uniform && !self.lane(arg, 0).is_uniform() {
             let codes = self.vector(arg, 0);
-            let offsets = self.decode_offset(Width::All, &codes);
+            let offsets = self.decode_offset(&codes);
             let offset = self.pass_offsets(&offsets);
             let allocation = Allocation::OfLanes { codes, stores };
-            return Argument::Shared { allocation, ty: "ptr", offset };
+            return Argument::Shared { allocation, offset };
         }
         let (place, one) = match (is_encoded, uniform) {
             (true, _) => {
@@ -171,14 +170,14 @@ impl Emitter<'_, '_> {
         };
         let allocation = self.one_allocation(&place);
         match one {
-            Some(offset) if uniform => Argument::Shared { allocation, ty: "i64", offset },
+            Some(offset) if uniform => Argument::Shared { allocation, offset },
             Some(offset) => {
-                let offsets = self.t.splat("i64", &offset);
-                Argument::Shared { allocation, ty: "ptr", offset: self.pass_offsets(&offsets) }
+                let offsets = self.t.splat(&offset);
+                Argument::Shared { allocation, offset: self.pass_offsets(&offsets) }
             }
             None => {
                 let offsets = self.vector(arg, 0);
-                Argument::Shared { allocation, ty: "ptr", offset: self.pass_offsets(&offsets) }
+                Argument::Shared { allocation, offset: self.pass_offsets(&offsets) }
             }
         }
     }
@@ -192,31 +191,31 @@ impl Emitter<'_, '_> {
     fn any_lane(&mut self, value: Value) -> Opd {
         let lane = self.lane(value, 0);
         if lane.is_uniform() {
-            return lane.at(&mut self.t, "i64", 0);
+            return lane.at(&mut self.t, I64, 0);
         }
         let (vector, first) = (self.vector(value, 0), self.first_lane());
-        self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {first}"))
+        self.t.extract(&vector, &first)
     }
 
     fn pass_offsets(&mut self, offsets: &Opd) -> Opd {
-        let ty = lanes_type("i64");
-        let into = self.t.alloca(&ty, 64);
-        self.t.store(&ty, offsets, &into, 64);
+        let ty = I64.lanes();
+        let into = self.t.alloca(ty, 64);
+        self.t.store(offsets, &into, 64);
         into
     }
 
     fn pass_value(&mut self, arg: Value) -> Opd {
         let ty = self.function().ty(arg);
         let into = self.passed_vectors(ty);
-        let vector = lanes_type(scalar_type(passed_scalar(ty)));
+        let vector = scalar_type(passed_scalar(ty)).lanes();
         for k in 0..usize::from(ty.lanes()) {
             let value = self.vector(arg, k);
             let value = match ty.scalar() {
-                Some(Scalar::Bool) => self.t.value(format_args!("zext {MASK} {value} to {vector}")),
+                Some(Scalar::Bool) => self.t.zext(&value, vector),
                 _ => value,
             };
             let place = self.passed_place(ty, &into, k);
-            self.t.store(&vector, &value, &place, 1);
+            self.t.store(&value, &place, 1);
         }
         into
     }
@@ -229,36 +228,32 @@ impl Emitter<'_, '_> {
         into: Option<&Opd>,
         bits: &Opd,
     ) {
-        self.t.expect(bits, "i32");
-        assert!(*bits != Opd::Int(0), "functions are called for at least one lane");
+        self.t.expect(bits, I32);
+        assert!(!bits.is_int(0), "functions are called for at least one lane");
         let record = self.slow_buffers().record;
         let (first, stop) = (self.position.first.clone(), self.stop_pointer());
-        let mut text =
-            format!("call void @am.call.{}(i32 {bits}, ptr {record}, i32 {first}, ptr {stop}", callee.0);
+        let mut passed = vec![bits.clone(), record, first, stop];
         for argument in arguments {
             match argument {
-                Argument::Vectors(at) => text.push_str(&format!(", ptr {at}")),
+                Argument::Vectors(at) => passed.push(at.clone()),
                 Argument::Private { base, len, offset } => {
                     let offset = self.one_offset(offset, lane);
-                    text.push_str(&format!(", ptr {base}, i64 {offset}, i64 {len}"));
+                    passed.extend([base.clone(), offset, len.clone()]);
                 }
-                Argument::Shared { allocation, ty, offset } => {
+                Argument::Shared { allocation, offset } => {
                     let (base, len, before) = self.allocation_of(allocation, lane);
-                    text.push_str(&format!(", ptr {base}, i64 {len}, i64 {before}, {ty} {offset}"));
+                    passed.extend([base, len, before, offset.clone()]);
                 }
             }
         }
-        if let Some(into) = into {
-            text.push_str(&format!(", ptr {into}"));
-        }
-        self.t.line(text + ")");
+        passed.extend(into.cloned());
+        let passed: Vec<&Opd> = passed.iter().collect();
+        self.t.call_void(&format!("am.call.{}", callee.0), &passed);
     }
 
     fn one_offset(&mut self, offset: &Offset, lane: Option<&Opd>) -> Opd {
         match (offset, lane) {
-            (Offset::OfLanes(vector), Some(lane)) => {
-                self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {lane}"))
-            }
+            (Offset::OfLanes(vector), Some(lane)) => self.t.extract(&vector, lane),
             (Offset::OfLanes(_), None) => unreachable!("calls by offset name a lane"),
             (Offset::Same(offset), _) => offset.clone(),
         }
@@ -269,7 +264,7 @@ impl Emitter<'_, '_> {
         match (allocation, lane) {
             (Allocation::Same { base, len, before }, _) => (base.clone(), len.clone(), before.clone()),
             (Allocation::OfLanes { codes, stores }, Some(lane)) => {
-                let code = self.t.value(format_args!("extractelement <32 x i64> {codes}, i32 {lane}"));
+                let code = self.t.extract(&codes, lane);
                 let (place, _) = self.decode(&code, *stores);
                 let before = self.before(&place);
                 (place.base, place.len, before)
@@ -287,30 +282,29 @@ impl Emitter<'_, '_> {
         into: Option<&Opd>,
         bits: &Opd,
     ) {
-        self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-        let slot = self.t.alloca("i32", 4);
-        self.t.store("i32", bits, &slot, 4);
+        let slot = self.t.alloca(I32, 4);
+        self.t.store(bits, &slot, 4);
         let (head, run, done) = (self.t.block(), self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(LANES as u64));
-        let left = self.t.load("i32", &slot, 4);
-        let none = self.t.icmp("eq", "i32", &left, &Opd::Int(0));
+        let left = self.t.load(I32, &slot, 4);
+        let none = self.t.icmp(IntPredicate::Eq, &left, 0);
         self.t.branch_if(&none, done, run);
         self.t.label(run);
-        let lane = self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {left}, i1 false)"));
+        let lane = self.t.count_zeros("cttz", &left, false);
         let mut same = left.clone();
         for argument in arguments {
             let Some((vector, bits)) = argument.key() else { continue };
-            let vector = self.t.value(format_args!("lshr <32 x i64> {vector}, splat (i64 {bits})"));
-            let one = self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {lane}"));
-            let all = self.t.splat("i64", &one);
-            let equal = self.t.value(format_args!("icmp eq <32 x i64> {vector}, {all}"));
+            let vector = self.t.lshr(&vector, i64::from(bits));
+            let one = self.t.extract(&vector, &lane);
+            let all = self.t.splat(&one);
+            let equal = self.t.icmp(IntPredicate::Eq, &vector, &all);
             let equal = self.mask_bits(&Mask::Some(equal));
-            same = self.t.value(format_args!("and i32 {same}, {equal}"));
+            same = self.t.and(&same, &equal);
         }
         self.call_under(callee, arguments, Some(&lane), into, &same);
         self.poll_after_call(inst);
-        let rest = self.t.value(format_args!("xor i32 {left}, {same}"));
-        self.t.store("i32", &rest, &slot, 4);
+        let rest = self.t.xor(&left, &same);
+        self.t.store(&rest, &slot, 4);
         self.t.branch(head);
         self.t.label(done);
     }

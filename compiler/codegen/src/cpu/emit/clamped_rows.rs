@@ -18,7 +18,7 @@ use anymetal_simd::stencil_rows::RowLoads;
 use super::memory::MemoryType;
 use super::{Emitter, Mask};
 use crate::cpu::emit::allocation::Place;
-use crate::cpu::llvm_text::{LANES, Opd};
+use crate::llvm::{Cast, I1, I16, I32, I64, IntPredicate, LANES, MemFlags, Opd};
 use anymetal_analysis::patterns::{PointerSum, pointer_sum, widened};
 
 /// Lanes of a half, and elements of a register.
@@ -132,7 +132,7 @@ impl Emitter<'_, '_> {
         let vector = self.vector(value, 0);
         match self.position.mask {
             Mask::All => vector,
-            Mask::Some(_) => self.t.value(format_args!("freeze <32 x i32> {vector}")),
+            Mask::Some(_) => self.t.freeze(&vector),
         }
     }
 
@@ -142,54 +142,54 @@ impl Emitter<'_, '_> {
         assert!(!columns.is_empty(), "a stencil row has members");
         assert!(lane.is_multiple_of(HALF), "halves start at lanes 0 and {HALF}, not at {lane}");
         let (lowest, highest) = (&columns[0], &columns[columns.len() - 1]);
-        let first = self.t.value(format_args!("extractelement <32 x i32> {lowest}, i64 {lane}"));
-        let last = self.t.value(format_args!("extractelement <32 x i32> {highest}, i64 {}", lane + HALF - 1));
+        let first = self.t.extract(&lowest, lane);
+        let last = self.t.extract(&highest, lane + HALF - 1);
         let first = self.only_here(&first);
-        let reach = self.t.sub("i32", &last, &first);
-        let firsts = self.t.splat_to(HALF, "i32", &first);
+        let reach = self.t.sub(&last, &first);
+        let firsts = self.t.splat_to(HALF, &first);
         let lanes: Vec<_> = (lane..lane + HALF).map(Some).collect();
         let mut picks = Vec::new();
         for column in columns {
-            let half = self.t.shuffle("i32", LANES, column, &Opd::text("poison"), &lanes);
-            picks.push(self.t.value(format_args!("sub <16 x i32> {half}, {firsts}")));
+            let half = self.t.pick(column, &lanes);
+            picks.push(self.t.sub(&half, &firsts));
         }
         let mut farthest = picks[0].clone();
         for pick in &picks[1..] {
-            farthest = self.t.intrinsic("umax", "<16 x i32>", "", &[&farthest, pick]);
+            farthest = self.t.intrinsic("umax", "", &[&farthest, pick]);
         }
-        let reaches = self.t.splat_to(HALF, "i32", &reach);
-        let beyond = self.t.value(format_args!("icmp ugt <16 x i32> {farthest}, {reaches}"));
-        let bits = self.t.value(format_args!("bitcast <16 x i1> {beyond} to i16"));
-        let are_between = self.t.icmp("eq", "i16", &bits, &Opd::Int(0));
-        let is_short = self.t.icmp("ult", "i32", &reach, &Opd::Int(LANES as i64));
+        let reaches = self.t.splat_to(HALF, &reach);
+        let beyond = self.t.icmp(IntPredicate::UGt, &farthest, &reaches);
+        let bits = self.t.bitcast(&beyond, I16);
+        let are_between = self.t.icmp(IntPredicate::Eq, &bits, 0);
+        let is_short = self.t.icmp(IntPredicate::ULt, &reach, LANES as i64);
         (self.t.and(&are_between, &is_short), Half { first, reach, picks })
     }
 
     /// The value, of which LLVM does not know that it is the same each time: what is rarely needed is not to
     /// be computed ahead of loops.
     fn only_here(&mut self, value: &Opd) -> Opd {
-        let slot = self.t.alloca("i32", 4);
-        self.t.line(format_args!("store volatile i32 {value}, ptr {slot}, align 4"));
-        self.t.value(format_args!("load volatile i32, ptr {slot}, align 4"))
+        let slot = self.t.alloca(I32, 4);
+        self.t.store(value, &slot, MemFlags::from(4).volatile(true));
+        self.t.load(I32, &slot, MemFlags::from(4).volatile(true))
     }
 
     /// Whether a row's stretch, if it is short, is in bounds with no index wrapped; and its offset.
     fn stretch(&mut self, place: &Place, indices: &Indices, half: &Half) -> (Opd, Opd) {
         let row = self.uniform(indices.row, 0);
-        let index = self.t.add("i32", &row, &half.first);
+        let index = self.t.add(&row, &half.first);
         let (cast, max) = match indices.is_signed {
-            true => ("sext", i64::from(i32::MAX)),
-            false => ("zext", i64::from(u32::MAX)),
+            true => (Cast::SExt, i64::from(i32::MAX)),
+            false => (Cast::ZExt, i64::from(u32::MAX)),
         };
-        let index = self.t.value(format_args!("{cast} i32 {index} to i64"));
-        let start = self.t.mul("i64", &index, &Opd::Int(4));
-        let start = self.t.add("i64", &start, &Opd::Int(indices.offset));
-        let wide = self.t.value(format_args!("zext i32 {} to i64", half.reach));
-        let bytes = self.t.mul("i64", &wide, &Opd::Int(4));
-        let end = self.t.add("i64", &start, &bytes);
+        let index = self.t.cast(cast, &index, I64);
+        let start = self.t.mul(&index, 4);
+        let start = self.t.add(&start, indices.offset);
+        let wide = self.t.zext(&half.reach, I64);
+        let bytes = self.t.mul(&wide, 4);
+        let end = self.t.add(&start, &bytes);
         let limit = self.limit_up_to(place, 4, (4 * max).saturating_add(indices.offset).max(-1));
-        let begins = self.t.icmp("ult", "i64", &start, &limit);
-        let ends = self.t.icmp("ult", "i64", &end, &limit);
+        let begins = self.t.icmp(IntPredicate::ULt, &start, &limit);
+        let ends = self.t.icmp(IntPredicate::ULt, &end, &limit);
         (self.t.and(&begins, &ends), start)
     }
 
@@ -199,29 +199,23 @@ impl Emitter<'_, '_> {
         let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); loads.parts.len()];
         for (start, half) in &row.halves {
             let at = self.t.offset(&row.place.base, start);
-            let shift = self.t.sub("i32", &Opd::Int(LANES as i64 - 1), &half.reach);
-            let bits = self.t.value(format_args!("lshr i32 -1, {shift}"));
-            let there = self.t.value(format_args!("bitcast i32 {bits} to <32 x i1>"));
-            let all = self.masked_load("<32 x i32>", &at, (LANES, &there));
+            let shift = self.t.sub(&Opd::int(I32, LANES as i64 - 1), &half.reach);
+            let bits = self.t.lshr(&Opd::int(I32, -1), &shift);
+            let there = self.t.bitcast(&bits, I1.lanes());
+            let all = self.masked_load(I32.lanes(), &at, (LANES, &there));
             let register = |this: &mut Self, first: usize| {
                 let lanes: Vec<_> = (first..first + HALF).map(Some).collect();
-                this.t.shuffle("i32", LANES, &all, &Opd::text("poison"), &lanes)
+                this.t.pick(&all, &lanes)
             };
             let (low, high) = (register(self, 0), register(self, HALF));
             assert_eq!(half.picks.len(), loads.parts.len(), "each member has its elements of the stretch");
             for (halves, picks) in halves.iter_mut().zip(&half.picks) {
-                halves.push(self.pick_of_two("i32", (&low, &high), picks));
+                halves.push(self.pick_of_two(I32, (&low, &high), picks));
             }
         }
         let lanes = |this: &mut Self, halves: Vec<Opd>| {
-            let all = this.t.concat("i32", HALF, halves);
-            vec![super::cast::reinterpret(
-                &mut this.t,
-                super::lane::Width::All,
-                "i32",
-                loads.item.memory_type(),
-                &all,
-            )]
+            let all = this.t.concat(halves);
+            vec![this.t.reinterpret(&all, loads.item.memory_type())]
         };
         halves.into_iter().map(|halves| lanes(self, halves)).collect()
     }

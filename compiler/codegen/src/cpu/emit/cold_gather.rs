@@ -5,12 +5,11 @@
 //! within a short stretch are permuted, as in `permute_gather`.
 
 use super::allocation::UNCHECKED_BEFORE;
-use super::cast::reinterpret;
-use super::lane::{Lane, Width};
+use super::lane::Lane;
 use super::memory::{Address, Item, MemoryType};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{self, I32, IntPredicate, Opd};
 use anymetal_simd::target::CpuFeatures;
 
 /// Gives the lanes of `%on` that are not below the limit and, if there are none, what all lanes load. Those
@@ -132,34 +131,32 @@ impl Emitter<'_, '_> {
         // Where lanes may be before the start they go the slow path: what those that are off would load might
         // not be there.
         let (before, limit) = match is_certain {
-            true => (Opd::Int(UNCHECKED_BEFORE), Opd::Int(-1)),
-            false => (Opd::Int(0), self.limit(&address.place, item.bytes())),
+            true => (Opd::i64(UNCHECKED_BEFORE), Opd::i64(-1)),
+            false => (Opd::i64(0), self.limit(&address.place, item.bytes())),
         };
         let on = match self.position.mask.clone() {
-            Mask::All => Opd::Int(-1),
+            Mask::All => Opd::i32(-1),
             mask => self.mask_bits(&mask),
         };
-        let ty = format!("{{ i32, <32 x i{bits}> }}");
-        let (mut bad, mut loaded) = (Opd::Int(0), Vec::new());
+        let ty = llvm::Type::int(bits).lanes();
+        let (mut bad, mut loaded) = (Opd::i32(0), Vec::new());
         for k in 0..item.count {
-            let base =
-                self.t.offset(&address.place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-            let both = self.t.value(format_args!(
-                "call {ty} @am.rare_gather.{bits}(ptr {base}, <32 x i64> {offsets}, i64 {}, i64 {before}, \
-i64 {limit}, i32 {on})",
-                address.extra
-            ));
-            bad = self.t.value(format_args!("extractvalue {ty} {both}, 0"));
-            let raw = self.t.value(format_args!("extractvalue {ty} {both}, 1"));
-            let raw = reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
-            loaded.push(self.from_memory(Width::All, item, raw));
+            let base = self.t.offset(&address.place.base, i64::from(item.scalar.size()) * k as i64);
+            let (own, raw) = self.t.call_pair(
+                (I32, ty),
+                &format!("am.rare_gather.{bits}"),
+                &[&base, &offsets, &Opd::i64(address.extra), &before, &limit, &on],
+            );
+            bad = own;
+            let raw = self.t.reinterpret(&raw, item.memory_type());
+            loaded.push(self.from_memory(item, raw));
         }
         if is_certain {
             return loaded.into_iter().map(Lane::Varying).collect();
         }
         let from = self.t.current();
         let (slow, join) = (self.t.block(), self.t.block());
-        let ok = self.t.icmp("eq", "i32", &bad, &Opd::Int(0));
+        let ok = self.t.icmp(IntPredicate::Eq, &bad, 0);
         self.t.branch_likely(&ok, join, slow);
         self.or_slowly(address, item, (&loaded, from), (slow, join))
     }

@@ -11,7 +11,7 @@ use anymetal_ir::{Inst, Scalar, Value};
 
 use super::Emitter;
 use super::lane::Lane;
-use crate::cpu::llvm_text::{BlockName, MASK, Opd, lanes_type, scalar_type};
+use crate::llvm::{BlockName, I32, IntPredicate, MASK, MemFlags, Opd, scalar_type};
 use anymetal_analysis::divergence::Shape;
 use anymetal_simd::regions::Fetch;
 
@@ -117,7 +117,7 @@ impl Emitter<'_, '_> {
         let vars = self.plan.facts.storage.vars.len();
         for (&variable, &offset) in &self.layout.variables.clone() {
             if variable >= vars {
-                let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
+                let at = self.t.offset(&self.frame.clone(), offset);
                 self.registers.array_slots.insert(variable - vars, at);
             }
         }
@@ -126,13 +126,13 @@ impl Emitter<'_, '_> {
     /// The lanes that have not returned.
     pub(super) fn live_bits(&mut self) -> Opd {
         let at = self.frame.clone();
-        self.t.load("i32", &at, 4)
+        self.t.load(I32, &at, 4)
     }
 
     /// Goes to `end` if all lanes have returned; gives those that have not.
     pub(super) fn leave_without_live(&mut self, end: BlockName) -> Opd {
         let live = self.live_bits();
-        let some = self.t.icmp("ne", "i32", &live, &Opd::Int(0));
+        let some = self.t.icmp(IntPredicate::Ne, &live, 0);
         let go = self.t.block();
         self.t.branch_if(&some, go, end);
         self.t.label(go);
@@ -192,56 +192,49 @@ impl Emitter<'_, '_> {
             self.layout.bytes
         );
         let element = scalar_type(scalar);
-        let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
+        let at = self.t.offset(&self.frame.clone(), offset);
         match shape {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),
             Shape::Affine(shape) => {
                 let mut bases = Vec::new();
                 for segment in 0..shape.segments as i64 {
-                    let at = self.t.offset(&at, &Opd::Int(8 * segment));
-                    bases.push(self.t.value(format_args!(
-                        "load {element}, ptr {at}, align 8, !alias.scope !6, !noalias !7"
-                    )));
+                    let at = self.t.offset(&at, 8 * segment);
+                    bases.push(self.t.load(
+                        element,
+                        &at,
+                        MemFlags::with(8, ", !alias.scope !6, !noalias !7"),
+                    ));
                 }
                 Lane::Affine { bases, shape: shape.clone(), assumption: None }
             }
             _ if scalar == Scalar::Bool => {
-                let bits =
-                    self.t.value(format_args!("load i32, ptr {at}, align 4, !alias.scope !6, !noalias !7"));
-                Lane::Varying(self.t.value(format_args!("bitcast i32 {bits} to {MASK}")))
+                let bits = self.t.load(I32, &at, MemFlags::with(4, ", !alias.scope !6, !noalias !7"));
+                Lane::Varying(self.t.bitcast(&bits, MASK))
             }
             _ => {
-                let ty = lanes_type(element);
-                Lane::Varying(
-                    self.t.value(format_args!("load {ty}, ptr {at}, align 64, !alias.scope !6, !noalias !7")),
-                )
+                let ty = element.lanes();
+                Lane::Varying(self.t.load(ty, &at, MemFlags::with(64, ", !alias.scope !6, !noalias !7")))
             }
         }
     }
 
     fn store_component(&mut self, offset: i64, lane: &Lane, scalar: Scalar) {
         assert!((0..=self.layout.bytes).contains(&offset), "offset {offset} is outside the frame");
-        let element = scalar_type(scalar);
-        let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
-        let metadata = "!alias.scope !6, !noalias !7";
+        let at = self.t.offset(&self.frame.clone(), offset);
+        let metadata = ", !alias.scope !6, !noalias !7";
         match lane {
             Lane::Affine { shape, .. } if shape.is_constant => {}
             Lane::Affine { bases, .. } => {
                 for (segment, base) in bases.iter().enumerate() {
-                    let at = self.t.offset(&at, &Opd::Int(8 * segment as i64));
-                    self.t.line(format_args!("store {element} {base}, ptr {at}, align 8, {metadata}"));
+                    let at = self.t.offset(&at, 8 * segment as i64);
+                    self.t.store(base, &at, MemFlags::with(8, metadata));
                 }
             }
             Lane::Varying(vector) if scalar == Scalar::Bool => {
-                let bits = self.t.value(format_args!("bitcast {MASK} {vector} to i32"));
-                self.t.line(format_args!("store i32 {bits}, ptr {at}, align 4, {metadata}"));
+                let bits = self.t.bitcast(&vector, I32);
+                self.t.store(&bits, &at, MemFlags::with(4, metadata));
             }
-            Lane::Varying(vector) => {
-                self.t.line(format_args!(
-                    "store {} {vector}, ptr {at}, align 64, {metadata}",
-                    lanes_type(element)
-                ));
-            }
+            Lane::Varying(vector) => self.t.store(vector, &at, MemFlags::with(64, metadata)),
         }
     }
 
@@ -267,7 +260,7 @@ impl Emitter<'_, '_> {
                         let bases = vec![super::zero_of(scalar); shape.segments];
                         Lane::Affine { bases, shape, assumption: None }
                     }
-                    _ => Lane::Varying(Opd::text("zeroinitializer")),
+                    _ => Lane::Varying(Opd::zero(scalar_type(scalar).lanes())),
                 },
             };
             self.set_promoted(var, &lane);

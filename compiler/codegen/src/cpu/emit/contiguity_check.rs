@@ -8,7 +8,7 @@ use anymetal_ir::{CastOp, Scalar, Type, Value};
 use super::available_checks::Test;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, wrap_int};
+use crate::llvm::{self, Cast, I32, I64, IntPredicate, LANES, Opd, vector_const, wrap_int};
 use anymetal_analysis::divergence::Shape;
 use anymetal_analysis::patterns::{PointerSum, pointer_sum, widened};
 use anymetal_simd::storage::Root;
@@ -82,8 +82,8 @@ impl Emitter<'_, '_> {
         assert!(bytes % narrow.scale == 0, "contiguous lanes differ by a whole number of indices");
         let step = bytes / narrow.scale;
         let indices = self.vector(narrow.index, 0);
-        let first = self.first_frozen("i32", &indices);
-        let same = self.continue_first("i32", &indices, &first, step);
+        let first = self.first_frozen(&indices);
+        let same = self.continue_first(I32, &indices, &first, step);
         let fits = self.steps_fit(narrow, &first, step * (LANES as i64 - 1));
         let start = self.narrow_start(address, narrow, &first);
         let inside = self.whole_in_bounds(address, &start, bytes);
@@ -94,27 +94,27 @@ impl Emitter<'_, '_> {
     /// Whether the indices after the first one none has wrapped.
     pub(super) fn steps_fit(&mut self, narrow: Narrow, first: &Opd, steps: i64) -> Opd {
         let (max, below) = match narrow.is_signed {
-            true => (i64::from(i32::MAX), "sle"),
-            false => (i64::from(u32::MAX), "ule"),
+            true => (i64::from(i32::MAX), IntPredicate::SLe),
+            false => (i64::from(u32::MAX), IntPredicate::ULe),
         };
         assert!((0..=max).contains(&steps), "{steps} steps exceed the range of an index");
-        self.t.icmp(below, "i32", first, &Opd::Int(wrap_int("i32", max - steps)))
+        self.t.icmp(below, first, wrap_int(I32, max - steps))
     }
 
     /// The offset of the lane with this index.
     pub(super) fn narrow_start(&mut self, address: &Address, narrow: Narrow, index: &Opd) -> Opd {
-        let cast = if narrow.is_signed { "sext" } else { "zext" };
-        let wide = self.t.value(format_args!("{cast} i32 {index} to i64"));
-        let scaled = self.t.mul("i64", &wide, &Opd::Int(narrow.scale));
+        let cast = if narrow.is_signed { Cast::SExt } else { Cast::ZExt };
+        let wide = self.t.cast(cast, index, I64);
+        let scaled = self.t.mul(&wide, narrow.scale);
         let base = self.uniform(narrow.base, 0);
-        let start = self.t.add("i64", &base, &scaled);
-        self.t.add("i64", &start, &Opd::Int(narrow.offset.wrapping_add(address.extra)))
+        let start = self.t.add(&base, &scaled);
+        self.t.add(&start, narrow.offset.wrapping_add(address.extra))
     }
 
     fn wide_side(&mut self, address: &Address, bytes: i64) -> (Opd, Opd) {
         let offsets = self.offsets_with_extra(address);
-        let start = self.first_frozen("i64", &offsets);
-        let same = self.continue_first("i64", &offsets, &start, bytes);
+        let start = self.first_frozen(&offsets);
+        let same = self.continue_first(I64, &offsets, &start, bytes);
         let inside = self.whole_in_bounds(address, &start, bytes);
         (self.t.and(&same, &inside), start)
     }
@@ -133,29 +133,28 @@ impl Emitter<'_, '_> {
     }
 
     /// The first lane's; any value if that is off, but always the same.
-    pub(super) fn first_frozen(&mut self, element: &str, vector: &Opd) -> Opd {
-        let first = self.t.value(format_args!("extractelement {} {vector}, i64 0", lanes_type(element)));
+    pub(super) fn first_frozen(&mut self, vector: &Opd) -> Opd {
+        let first = self.t.extract(vector, 0);
         match self.position.mask {
             Mask::All => first,
-            Mask::Some(_) => self.t.value(format_args!("freeze {element} {first}")),
+            Mask::Some(_) => self.t.freeze(&first),
         }
     }
 
     /// Whether each active lane has the value that is `step` more than the lane before.
-    fn continue_first(&mut self, element: &str, vector: &Opd, first: &Opd, step: i64) -> Opd {
+    fn continue_first(&mut self, element: llvm::Type, vector: &Opd, first: &Opd, step: i64) -> Opd {
         self.t.expect(first, element);
         let ramp = self.ramp(element, first, step);
-        let mut same = self.t.value(format_args!("icmp eq {} {vector}, {ramp}", lanes_type(element)));
+        let mut same = self.t.icmp(IntPredicate::Eq, vector, &ramp);
         if let Mask::Some(mask) = self.position.mask.clone() {
-            same = self.t.select(MASK, &mask, MASK, &same, &Opd::text("splat (i1 true)"));
+            same = self.t.select(&mask, &same, &Opd::bool(true).splat(LANES));
         }
         self.all(&Mask::Some(same))
     }
 
-    fn ramp(&mut self, element: &str, first: &Opd, step: i64) -> Opd {
-        let base = self.t.splat(element, first);
-        let steps: Vec<String> = (0..LANES as i64).map(|lane| format!("{element} {}", lane * step)).collect();
-        self.t.value(format_args!("add {} {base}, <{}>", lanes_type(element), steps.join(", ")))
+    fn ramp(&mut self, element: llvm::Type, first: &Opd, step: i64) -> Opd {
+        let base = self.t.splat(first);
+        self.t.add(&base, &vector_const(element, (0..LANES as i64).map(|lane| lane * step)))
     }
 
     /// The address with offsets computed here: vectors of them are of use only where lanes are not
@@ -174,15 +173,15 @@ impl Emitter<'_, '_> {
         let mut indices = self.vector(narrow.index, 0);
         if is_cold {
             // LLVM would take the offsets from where the program computes them, and that from the usual path.
-            indices = self.t.value(format_args!("freeze <32 x i32> {indices}"));
+            indices = self.t.freeze(&indices);
         }
-        let cast = if narrow.is_signed { "sext" } else { "zext" };
-        let wide = self.t.value(format_args!("{cast} <32 x i32> {indices} to <32 x i64>"));
-        let scaled = self.t.value(format_args!("mul <32 x i64> {wide}, splat (i64 {})", narrow.scale));
+        let cast = if narrow.is_signed { Cast::SExt } else { Cast::ZExt };
+        let wide = self.t.cast(cast, &indices, I64.lanes());
+        let scaled = self.t.mul(&wide, narrow.scale);
         let base = self.uniform(narrow.base, 0);
-        let base = self.t.add("i64", &base, &Opd::Int(narrow.offset));
-        let base = self.t.splat("i64", &base);
-        let offsets = self.t.value(format_args!("add <32 x i64> {base}, {scaled}"));
+        let base = self.t.add(&base, narrow.offset);
+        let base = self.t.splat(&base);
+        let offsets = self.t.add(&base, &scaled);
         Address { offset: super::lane::Lane::Varying(offsets), ..address.clone() }
     }
 
@@ -217,13 +216,13 @@ impl Emitter<'_, '_> {
 
     /// Whether all lanes are on and each accesses the place right after the lane before.
     pub(super) fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
-        let first = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
-        let ramp = self.ramp("i64", &first, item.bytes());
-        let same = Mask::Some(self.t.value(format_args!("icmp eq <32 x i64> {offsets}, {ramp}")));
+        let first = self.t.extract(offsets, 0);
+        let ramp = self.ramp(I64, &first, item.bytes());
+        let same = Mask::Some(self.t.icmp(IntPredicate::Eq, offsets, &ramp));
         let same = self.mask_bits(&same);
         let mask = self.position.mask.clone();
         let on = self.mask_bits(&mask);
-        let both = self.t.value(format_args!("and i32 {same}, {on}"));
-        self.t.icmp("eq", "i32", &both, &Opd::Int(-1))
+        let both = self.t.and(&same, &on);
+        self.t.icmp(IntPredicate::Eq, &both, -1)
     }
 }

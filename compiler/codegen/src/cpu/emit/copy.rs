@@ -7,8 +7,8 @@ use super::available_checks::Test;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd};
 use crate::limits::cpu::{MAX_FALLBACK_PIECES, MAX_PIECES, MAX_VARYING_PIECES};
+use crate::llvm::{I64, IntPredicate, LANES, MemFlags, Opd};
 use crate::polls::bound_of_pieces;
 use crate::tagged::saturated_forward;
 use anymetal_analysis::divergence::Affine;
@@ -202,7 +202,7 @@ impl Emitter<'_, '_> {
         self.t.label(inside);
         self.move_lanes(&ends, whole);
         self.t.branch(join);
-        let is_certain = ok.is_text("true");
+        let is_certain = ok.is_true();
         if !is_certain {
             self.t.label(otherwise);
         }
@@ -248,16 +248,16 @@ impl Emitter<'_, '_> {
             let to = self.end_at(&ends[1], first);
             let size = whole.size * lanes as i64;
             let ty = Width::Few(size as usize).ty(Scalar::I8);
-            let value = self.t.value(format_args!("load {ty}, ptr {from}, align 1{load}"));
-            self.t.line(format_args!("store {ty} {value}, ptr {to}, align 1{store}"));
+            let value = self.t.load(ty, &from, MemFlags::with(1, load));
+            self.t.store(&value, &to, MemFlags::with(1, store));
         }
     }
 
     /// Where a lane's bytes begin at an end.
     fn end_at(&mut self, end: &End, lane: usize) -> Opd {
         let offset = match &end.offsets {
-            Some(offsets) => self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {lane}")),
-            None => end.address.offset.at(&mut self.t, "i64", lane),
+            Some(offsets) => self.t.extract(&offsets, lane),
+            None => end.address.offset.at(&mut self.t, I64, lane),
         };
         self.t.offset(&end.address.place.base, &offset)
     }
@@ -311,14 +311,14 @@ impl Emitter<'_, '_> {
     fn piece_loop(&mut self, count: i64, step: i64, pointers: &[Value], mut piece: impl FnMut(&mut Self)) {
         let kept: Vec<Option<Vec<Lane>>> =
             pointers.iter().map(|&pointer| self.values.lanes[pointer.index()].clone()).collect();
-        let slot = self.t.alloca("i64", 8);
-        self.t.store("i64", &Opd::Int(0), &slot, 8);
+        let slot = self.t.alloca(I64, 8);
+        self.t.store(&Opd::int(I64, 0), &slot, 8);
         let (head, done) = (self.t.block(), self.t.block());
         // Computed outside of the loop: a pointer's definition is there.
         let starts: Vec<Lane> = pointers.iter().map(|&pointer| self.start_of_pieces(pointer)).collect();
         self.t.loop_header(head, bound_of_pieces(count.unsigned_abs()));
-        let index = self.t.load("i64", &slot, 8);
-        let bytes = self.t.mul("i64", &index, &Opd::Int(step));
+        let index = self.t.load(I64, &slot, 8);
+        let bytes = self.t.mul(&index, step);
         for (start, &pointer) in starts.iter().zip(pointers) {
             let is_tagged = self.plan.facts.storage.pointer(pointer).root == Root::Many;
             let here = self.moved(start, &bytes, is_tagged);
@@ -328,9 +328,9 @@ impl Emitter<'_, '_> {
         }
         piece(self);
         self.end_piece(count);
-        let next = self.t.add("i64", &index, &Opd::Int(1));
-        self.t.store("i64", &next, &slot, 8);
-        let more = self.t.icmp("ult", "i64", &next, &Opd::Int(count));
+        let next = self.t.add(&index, 1);
+        self.t.store(&next, &slot, 8);
+        let more = self.t.icmp(IntPredicate::ULt, &next, count);
         self.t.branch_if(&more, head, done);
         self.t.label(done);
         for (&pointer, kept) in pointers.iter().zip(kept) {
@@ -355,7 +355,7 @@ impl Emitter<'_, '_> {
         match start {
             Lane::Affine { bases, shape, assumption } => {
                 let moved = bases.iter().map(|base| {
-                    let sum = self.t.add("i64", base, bytes);
+                    let sum = self.t.add(base, bytes);
                     if is_tagged { saturated_forward(&mut self.t, Width::One, base, &sum) } else { sum }
                 });
                 let bases = moved.collect();
@@ -363,8 +363,8 @@ impl Emitter<'_, '_> {
                 Lane::Affine { bases, shape, assumption: assumption.clone() }
             }
             Lane::Varying(start) => {
-                let all = self.t.splat("i64", bytes);
-                let sum = self.t.value(format_args!("add <32 x i64> {start}, {all}"));
+                let all = self.t.splat(bytes);
+                let sum = self.t.add(&start, &all);
                 Lane::Varying(match is_tagged {
                     true => saturated_forward(&mut self.t, Width::All, start, &sum),
                     false => sum,
@@ -384,10 +384,10 @@ impl Emitter<'_, '_> {
     fn tagged_lane(&mut self, root: Root, offsets: &Lane) -> Lane {
         let code = self.code_of_root(root);
         if offsets.is_uniform() {
-            let offset = offsets.at(&mut self.t, "i64", 0);
+            let offset = offsets.at(&mut self.t, I64, 0);
             return Lane::uniform(self.tagged(Width::One, &code, &offset));
         }
-        let offsets = offsets.vector(&mut self.t, "i64");
+        let offsets = offsets.vector(&mut self.t, I64);
         Lane::Varying(self.tagged(Width::All, &code, &offsets))
     }
 }

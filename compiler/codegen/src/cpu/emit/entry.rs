@@ -21,11 +21,11 @@ use super::{
     subroutine,
 };
 use crate::cpu::inline_budget::limit_inlining;
-use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::threadgroup::ThreadgroupVariables;
 use crate::cpu::{Analyses, plan_options, versions};
+use crate::llvm::{Binary, I32, I64, IntPredicate, MemFlags, Opd, PTR, Text};
 use anymetal_analysis::polls::Work;
 use anymetal_simd::plan::Plan;
 
@@ -189,10 +189,10 @@ impl<'a> Shared<'a> {
 /// One version of the kernel, for a run of threadgroups.
 fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
     let mut t = Text::new(index as u32 * 10_000_000);
-    let launch = t.register();
-    let worker = t.register();
+    let launch = t.register(PTR);
+    let worker = t.register(PTR);
     let groups = GroupLoop::new(&mut t);
-    let size: [Opd; 3] = std::array::from_fn(|_| t.register());
+    let size: [Opd; 3] = std::array::from_fn(|_| t.register(I32));
     let header = format!(
         "define internal void @am.version.{index}(ptr {launch}, ptr {worker}, {}, i32 {}, i32 {}, i32 {}) #0",
         groups.parameters(),
@@ -201,12 +201,12 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
         size[2]
     );
     let mut pointer = |field: i64| {
-        let at = t.entry_value(format_args!("getelementptr i8, ptr {worker}, i64 {field}"));
-        t.entry_value(format_args!("load ptr, ptr {at}, align 8, !invariant.load !1"))
+        let at = t.in_entry(|t| t.field(&worker, field));
+        t.in_entry(|t| t.load(PTR, &at, MemFlags::with(8, ", !invariant.load !1")))
     };
     let (threadgroup_memory, scratch) = (pointer(WORKER_THREADGROUP_MEMORY), pointer(WORKER_SCRATCH));
     let size = match plan.facts.geometry.size() {
-        Some(size) => size.map(|size| Opd::Int(i64::from(size))),
+        Some(size) => size.map(|size| Opd::i32(i64::from(size))),
         None => size,
     };
     let facts = &plan.facts;
@@ -219,8 +219,8 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
         values: Values::new(function.values.len()),
         position: Position {
             mask: Mask::All,
-            simdgroup: Opd::Int(0),
-            first: Opd::Int(0),
+            simdgroup: Opd::i32(0),
+            first: Opd::i32(0),
             contexts: Vec::new(),
             group_labels: Vec::new(),
             exit: groups.exit,
@@ -237,11 +237,11 @@ fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
             linear: groups.linear.clone(),
             position: groups.position.clone(),
             size,
-            threads: Opd::Int(0),
-            simdgroups: Opd::Int(0),
+            threads: Opd::i32(0),
+            simdgroups: Opd::i32(0),
         },
         own_simdgroup: None,
-        frame: Opd::text("null"),
+        frame: Opd::null(),
         layout: super::context_save::Layout::default(),
         registers: EntryRegisters::default(),
         known: Known {
@@ -280,52 +280,52 @@ impl Emitter<'_, '_> {
     fn report_faults(&mut self) {
         let Some(slow) = self.registers.slow.clone() else { return };
         self.need(Helper::Report);
-        let set = self.t.load("i32", &slow.record, 8);
-        let fine = self.t.icmp("eq", "i32", &set, &Opd::Int(0));
+        let set = self.t.load(I32, &slow.record, 8);
+        let fine = self.t.icmp(IntPredicate::Eq, &set, 0);
         let (report, done) = (self.t.block(), self.t.block());
         self.t.branch_likely(&fine, done, report);
         self.t.label(report);
         self.turn_thread_back(&slow.record);
         let (launch, linear) = (self.group.launch.clone(), self.group.linear.clone());
-        self.t.line(format_args!("call void @am.report(ptr {launch}, ptr {}, i64 {linear})", slow.record));
-        self.t.line(format_args!("store i32 0, ptr {}, align 8", slow.record));
+        self.t.call_void("am.report", &[&launch, &slow.record, &linear]);
+        self.t.store(&Opd::int(I32, 0), &slow.record, 8);
         self.t.label(done);
     }
 
     /// Numbers the thread of a record along x, as everyone else does.
     fn turn_thread_back(&mut self, record: &Opd) {
         let Geometry::YMajor([x, y, _]) = self.plan.facts.geometry else { return };
-        let at = self.t.offset(record, &Opd::Int(RECORD_THREAD));
-        let thread = self.t.load("i32", &at, 4);
+        let at = self.t.offset(record, RECORD_THREAD);
+        let thread = self.t.load(I32, &at, 4);
         let [plane, inside] =
-            ["udiv", "urem"].map(|op| self.t.value(format_args!("{op} i32 {thread}, {}", x * y)));
-        let [column, row] = ["udiv", "urem"].map(|op| self.t.value(format_args!("{op} i32 {inside}, {y}")));
-        let before = self.t.mul("i32", &plane, &Opd::Int(i64::from(x * y)));
-        let before = self.t.add("i32", &before, &column);
-        let rows = self.t.mul("i32", &row, &Opd::Int(i64::from(x)));
-        let thread = self.t.add("i32", &before, &rows);
-        self.t.line(format_args!("store i32 {thread}, ptr {at}, align 4"));
+            [Binary::UDiv, Binary::URem].map(|op| self.t.binary(op, &thread, i64::from(x * y)));
+        let [column, row] = [Binary::UDiv, Binary::URem].map(|op| self.t.binary(op, &inside, i64::from(y)));
+        let before = self.t.mul(&plane, i64::from(x * y));
+        let before = self.t.add(&before, &column);
+        let rows = self.t.mul(&row, i64::from(x));
+        let thread = self.t.add(&before, &rows);
+        self.t.store(&thread, &at, 4);
     }
 
     /// Reads which SIMD-group to run, and finds its part of the scratch.
     fn take_own_simdgroup(&mut self) {
         let worker = self.group.worker.clone();
         let t = &mut self.t;
-        let field = t.entry_value(format_args!("getelementptr i8, ptr {worker}, i64 {WORKER_SIMDGROUP}"));
-        let own = t.entry_value(format_args!("load i32, ptr {field}, align 4, !invariant.load !1"));
+        let field = t.in_entry(|t| t.field(&worker, WORKER_SIMDGROUP));
+        let own = t.in_entry(|t| t.load(I32, &field, MemFlags::with(4, ", !invariant.load !1")));
         let bytes = self.shared.scratch_bytes + self.shared.frame_bytes;
-        let wide = t.entry_value(format_args!("zext i32 {own} to i64"));
-        let offset = t.entry_value(format_args!("mul nuw i64 {wide}, {bytes}"));
+        let wide = t.in_entry(|t| t.zext(&own, I64));
+        let offset = t.in_entry(|t| t.binary_with(Binary::Mul, "nuw ", &wide, bytes as i64));
         let scratch = self.group.scratch.clone();
-        self.group.scratch = t.entry_value(format_args!("getelementptr i8, ptr {scratch}, i64 {offset}"));
+        self.group.scratch = t.in_entry(|t| t.offset(&scratch, &offset));
         self.own_simdgroup = Some(own);
     }
 
     /// How many threads and SIMD-groups the threadgroup has.
     fn count_threads(&mut self) {
         let [x, y, z] = self.group.size.clone();
-        let row = self.t.mul("i32", &x, &y);
-        self.group.threads = self.t.mul("i32", &row, &z);
+        let row = self.t.mul(&x, &y);
+        self.group.threads = self.t.mul(&row, &z);
         let threads = self.group.threads.clone();
         self.group.simdgroups = self.divided_up(&threads, 32);
     }

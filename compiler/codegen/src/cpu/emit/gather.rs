@@ -11,12 +11,12 @@ use anymetal_opt::Feature;
 use super::allocation::Place;
 use super::available_checks::Test;
 use super::indexed_gather::IndexedAccess;
-use super::lane::{Lane, Width};
+use super::lane::Lane;
 use super::memory::{Address, Item, MemoryType};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, vector_const};
 use crate::limits::cpu::MAX_GATHERED_TOGETHER;
+use crate::llvm::{self, BlockName, I64, LANES, MemFlags, Opd, vector_const};
 use anymetal_analysis::divergence::Affine;
 
 /// The places of lanes that are not contiguous.
@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
         let safe = self.active_or_zero(&offsets);
         let loaded = self.gather_vectors(&address.place, &safe, item);
         let from = self.t.current();
-        if ok.is_text("true") {
+        if ok.is_true() {
             return loaded.into_iter().map(Lane::Varying).collect();
         }
         self.t.branch(join);
@@ -61,8 +61,7 @@ impl Emitter<'_, '_> {
         assert_eq!(loaded.len(), careful.len(), "both ways load the same elements");
         let slow_from = self.t.current();
         self.t.label(join);
-        let ty = Width::All.ty(item.scalar);
-        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
+        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&[(x, from), (y, slow_from)]));
         loaded.iter().zip(&careful).map(merge).collect()
     }
 
@@ -122,7 +121,7 @@ impl Emitter<'_, '_> {
             (None, Apart::IndexedAccess(indexed)) => self.indices_in_bounds(address, indexed, item.bytes()),
             (None, Apart::Wide(address, offsets)) => self.lanes_in_bounds(address, offsets, item.bytes()).0,
         };
-        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
+        let is_certain = ok.is_true() || self.bail_unless(&ok);
         let (fast, slow) = (self.t.block(), self.t.block());
         if !is_certain {
             self.t.branch_likely(&ok, fast, slow);
@@ -147,13 +146,12 @@ impl Emitter<'_, '_> {
             values.push((careful, self.t.current(), false));
         }
         self.t.label(join);
-        let ty = Width::All.ty(item.scalar);
         let edges: Vec<_> = values.iter().map(|(value, from, _)| (value, *from)).collect();
-        let loaded = self.t.phi(&ty, &edges);
+        let loaded = self.t.phi(&edges);
         if known.is_none() {
             let sides: Vec<_> = values.iter().map(|(_, from, ok)| (Opd::bool(*ok), *from)).collect();
             let edges: Vec<_> = sides.iter().map(|(ok, from)| (ok, *from)).collect();
-            let ok = if is_certain { Opd::bool(true) } else { self.t.phi("i1", &edges) };
+            let ok = if is_certain { Opd::bool(true) } else { self.t.phi(&edges) };
             self.note_test(address, item.bytes(), Test::ActiveInBounds, &ok);
         }
         loaded
@@ -170,26 +168,24 @@ impl Emitter<'_, '_> {
 
     /// A vector load of lanes side by side. With checks even those that are off are in bounds.
     fn load_whole(&mut self, address: &Address, at: &Opd, item: Item) -> Opd {
-        let ty = lanes_type(item.memory_type());
+        let ty = item.memory_type().lanes();
         let raw = match self.position.mask.clone() {
-            Mask::Some(mask) if !self.shared.options.checks => self.masked_load(&ty, at, (LANES, &mask)),
+            Mask::Some(mask) if !self.shared.options.checks => self.masked_load(ty, at, (LANES, &mask)),
             _ => {
                 let metadata = self.metadata(&address.place);
-                self.t.value(format_args!("load {ty}, ptr {at}, align 1{metadata}"))
+                self.t.load(ty, at, MemFlags::with(1, metadata))
             }
         };
-        self.from_memory(Width::All, item, raw)
+        self.from_memory(item, raw)
     }
 
     /// The offsets with which all lanes may load: those that are off load from the start. Some lane is on
     /// and in bounds, so that exists.
     pub(super) fn active_or_zero(&mut self, offsets: &Opd) -> Opd {
-        self.t.expect(offsets, "<32 x i64>");
+        self.t.expect(offsets, I64.lanes());
         match self.position.mask.clone() {
             Mask::All => offsets.clone(),
-            Mask::Some(mask) => self.t.value(format_args!(
-                "select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"
-            )),
+            Mask::Some(mask) => self.t.select(&mask, offsets, 0),
         }
     }
 
@@ -205,7 +201,7 @@ impl Emitter<'_, '_> {
     /// Where each lane's bytes are.
     pub(super) fn places_of_lanes(&mut self, place: &Place, offsets: &Opd) -> Vec<Opd> {
         let place_of = |lane| {
-            let one = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {lane}"));
+            let one = self.t.extract(offsets, lane);
             self.t.offset(&place.base, &one)
         };
         (0..LANES).map(place_of).collect()
@@ -214,15 +210,12 @@ impl Emitter<'_, '_> {
     fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
         assert!(k < item.count, "an item of {} elements has no element {k}", item.count);
         let bits = item.bits();
-        let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+        let at = self.t.offset(&place.base, i64::from(item.scalar.size()) * k as i64);
         self.need(Helper::Gather(bits));
         self.split_loads();
-        let raw = self
-            .t
-            .value(format_args!("call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offsets})"));
-        let raw =
-            super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
-        self.from_memory(Width::All, item, raw)
+        let raw = self.t.call(llvm::Type::int(bits).lanes(), format!("am.gather.{bits}"), &[&at, offsets]);
+        let raw = self.t.reinterpret(&raw, item.memory_type());
+        self.from_memory(item, raw)
     }
 
     /// Lanes each at a known distance from a base: no place has to come out of a vector.
@@ -234,22 +227,22 @@ impl Emitter<'_, '_> {
             && features.fast_gather
             && matches!(item.bits(), 32 | 64)
         {
-            let start = self.t.add("i64", base, &Opd::Int(address.extra));
+            let start = self.t.add(base, address.extra);
             let place = Place { base: self.t.offset(&address.place.base, &start), ..address.place.clone() };
-            return self.gather(&place, &vector_const("i64", shape.values()), item, 0);
+            return self.gather(&place, &vector_const(I64, shape.values()), item, 0);
         }
         self.split_loads();
-        let (element, ty) = (item.memory_type(), lanes_type(item.memory_type()));
+        let (element, ty) = (item.memory_type(), item.memory_type().lanes());
         let metadata = self.metadata(&address.place);
-        let mut all = Opd::text("poison");
+        let mut all = Opd::poison(ty);
         for lane in 0..LANES {
             let offset = shape.at(lane).wrapping_add(address.extra);
-            let start = self.t.add("i64", &bases[lane / shape.segment_len()], &Opd::Int(offset));
+            let start = self.t.add(&bases[lane / shape.segment_len()], offset);
             let at = self.t.offset(&address.place.base, &start);
-            let one = self.t.value(format_args!("load {element}, ptr {at}, align 1{metadata}"));
-            all = self.t.value(format_args!("insertelement {ty} {all}, {element} {one}, i64 {lane}"));
+            let one = self.t.load(element, &at, MemFlags::with(1, metadata));
+            all = self.t.insert(&all, &one, lane);
         }
-        self.from_memory(Width::All, item, all)
+        self.from_memory(item, all)
     }
 
     /// Called before each load that is one per lane: divides a block that has very many of them.
@@ -262,9 +255,7 @@ impl Emitter<'_, '_> {
         let before = if self.known.lane_loads.0 == block { self.known.lane_loads.1 } else { 0 };
         self.known.lane_loads = (block, before + 1);
         if before > 0 && before.is_multiple_of(MAX_GATHERED_TOGETHER) {
-            self.t.line(format_args!(
-                "call void asm sideeffect \"\", \"\"() memory(inaccessiblemem: readwrite) nounwind willreturn"
-            ));
+            self.t.asm_void("", "", " memory(inaccessiblemem: readwrite) nounwind willreturn");
         }
     }
 }

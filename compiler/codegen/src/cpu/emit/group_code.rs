@@ -9,7 +9,7 @@ use anymetal_opt::RemarkId;
 
 use super::lane::Lane;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, MASK, Opd, lanes_type, scalar_type};
+use crate::llvm::{BlockName, MASK, Opd, scalar_type};
 use anymetal_simd::regions::Step;
 
 /// A jump target at group level.
@@ -56,8 +56,8 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn at_group_level(&mut self) {
-        self.position.simdgroup = Opd::Int(0);
-        self.position.first = Opd::Int(0);
+        self.position.simdgroup = Opd::i32(0);
+        self.position.first = Opd::i32(0);
     }
 
     fn group_jump(&mut self, inst: Inst) {
@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
         }
         let worker = self.group.worker.clone();
         self.shared.declares.insert(format!("declare void @{GRID_SYNC_SYMBOL}(ptr)"));
-        self.t.line(format_args!("call void @{GRID_SYNC_SYMBOL}(ptr {worker})"));
+        self.t.call_void(&GRID_SYNC_SYMBOL, &[&worker]);
     }
 
     /// Lets the device run the other SIMD-groups of the threadgroup. To LLVM it is a call that may read and
@@ -152,7 +152,7 @@ impl Emitter<'_, '_> {
         let worker = self.group.worker.clone();
         self.shared.declares.insert(format!("declare void @{SIMDGROUP_YIELD_SYMBOL}(ptr, i32)"));
         let reason = reason as u32;
-        self.t.line(format_args!("call void @{SIMDGROUP_YIELD_SYMBOL}(ptr {worker}, i32 {reason})"));
+        self.t.call_void(&SIMDGROUP_YIELD_SYMBOL, &[&worker, &Opd::i32(reason.into())]);
     }
 
     /// A condition or selector of group-level code: known once for the group, or taken from a lane
@@ -172,17 +172,17 @@ impl Emitter<'_, '_> {
         self.position.mask = Mask::All;
         if self.plan.regions.tracks_live {
             let live = self.leave_without_live(end);
-            self.position.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
+            self.position.mask = Mask::Some(self.t.bitcast(&live, MASK));
         }
         let one = match self.lane(value, 0) {
             Lane::Affine { shape, .. } if shape.is_uniform() => self.uniform(value, 0),
             _ => {
                 let all = self.vector(value, 0);
                 let lane = self.first_lane();
-                self.t.value(format_args!("extractelement {} {all}, i32 {lane}", lanes_type(element)))
+                self.t.extract(&all, &lane)
             }
         };
-        self.t.store(element, &one, &slot, 8);
+        self.t.store(&one, &slot, 8);
         self.t.branch(done);
         self.t.label(end);
         self.end_simdgroups(next_simdgroup);

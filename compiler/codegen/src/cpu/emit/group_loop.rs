@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 use anymetal_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP};
 
 use super::Emitter;
-use crate::cpu::llvm_text::{BlockName, Opd, Text};
 use crate::cpu::options::CpuOptions;
+use crate::llvm::{Binary, BlockName, I32, I64, IntPredicate, Opd, Text};
 use anymetal_analysis::divergence::Geometry;
 
 /// The loop of a version over a run. Its blocks are, in this order: `head`, the body, `exit`.
@@ -42,14 +42,14 @@ pub(super) struct GroupLoop {
 impl GroupLoop {
     /// Names everything.
     pub(super) fn new(t: &mut Text) -> Self {
-        let three = |t: &mut Text| std::array::from_fn(|_| t.register());
+        let three = |t: &mut Text| std::array::from_fn(|_| t.register(I32));
         Self {
-            begin: t.register(),
-            end: t.register(),
+            begin: t.register(I64),
+            end: t.register(I64),
             start: three(t),
-            linear: t.register(),
+            linear: t.register(I64),
             position: three(t),
-            next_linear: t.register(),
+            next_linear: t.register(I64),
             next_position: three(t),
             head: t.block(),
             exit: t.block(),
@@ -69,13 +69,12 @@ impl Emitter<'_, '_> {
     /// Begins a threadgroup.
     pub(super) fn begin_group(&mut self, groups: &GroupLoop) {
         self.t.label(groups.head);
-        let mut phi = |ty: &str, of: &Opd, first: &Opd, next: &Opd| {
-            let latch = groups.latch;
-            self.t.line(format_args!("{of} = phi {ty} [ {first}, %entry ], [ {next}, %b{latch} ]"));
+        let mut phi = |of: &Opd, first: &Opd, next: &Opd| {
+            self.t.define(of, |t| t.phi_after_entry(first, (next, groups.latch)));
         };
-        phi("i64", &groups.linear, &groups.begin, &groups.next_linear);
+        phi(&groups.linear, &groups.begin, &groups.next_linear);
         for axis in 0..3 {
-            phi("i32", &groups.position[axis], &groups.start[axis], &groups.next_position[axis]);
+            phi(&groups.position[axis], &groups.start[axis], &groups.next_position[axis]);
         }
         self.t.mark_start();
     }
@@ -87,21 +86,21 @@ impl Emitter<'_, '_> {
         self.t.label(groups.latch);
         let stop = self.stop_flag();
         let t = &mut self.t;
-        t.line(format_args!("{} = add nuw i64 {}, 1", groups.next_linear, groups.linear));
-        let mut carry = Opd::Int(1);
+        t.define(&groups.next_linear, |t| t.binary_with(Binary::Add, "nuw ", &groups.linear, 1));
+        let mut carry = Opd::i32(1);
         for axis in 0..2 {
-            let more = t.add("i32", &groups.position[axis], &carry);
-            let ends = t.icmp("eq", "i32", &more, &counts[axis]);
-            t.line(format_args!("{} = select i1 {ends}, i32 0, i32 {more}", groups.next_position[axis]));
-            carry = t.value(format_args!("zext i1 {ends} to i32"));
+            let more = t.add(&groups.position[axis], &carry);
+            let ends = t.icmp(IntPredicate::Eq, &more, &counts[axis]);
+            t.define(&groups.next_position[axis], |t| t.select_always(&ends, &Opd::i32(0), &more));
+            carry = t.zext(&ends, I32);
         }
-        t.line(format_args!("{} = add i32 {}, {carry}", groups.next_position[2], groups.position[2]));
-        let more = t.icmp("ult", "i64", &groups.next_linear, &groups.end);
-        let go_on = t.icmp("eq", "i32", &stop, &Opd::Int(0));
-        let again = t.value(format_args!("and i1 {more}, {go_on}"));
+        t.define(&groups.next_position[2], |t| t.binary(Binary::Add, &groups.position[2], &carry));
+        let more = t.icmp(IntPredicate::ULt, &groups.next_linear, &groups.end);
+        let go_on = t.icmp(IntPredicate::Eq, &stop, 0);
+        let again = t.and(&more, &go_on);
         t.branch_if(&again, groups.head, groups.done);
         t.label(groups.done);
-        t.terminator("ret void");
+        t.ret_void();
     }
 }
 

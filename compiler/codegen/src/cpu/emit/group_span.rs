@@ -7,7 +7,7 @@
 use anymetal_ir::{CmpOp, Inst, Op, Query, Value};
 
 use super::Emitter;
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{I32, Opd};
 use anymetal_analysis::divergence::Position;
 use anymetal_analysis::patterns::comparison;
 
@@ -23,7 +23,7 @@ pub(super) struct Span {
 impl Span {
     /// Whether it is known to be one SIMD-group at most.
     pub(super) fn is_single(&self) -> bool {
-        matches!((&self.start, &self.end), (Opd::Int(start), Opd::Int(end)) if end - start <= 1)
+        matches!((&self.start, &self.end), (Opd::Int(_, start), Opd::Int(_, end)) if end - start <= 1)
     }
 }
 
@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
         let (position, op, limit) = self.condition_of_region(number)?;
         let limit = self.uniform(limit, 0);
         let (threads, simdgroups) = (self.group.threads.clone(), self.group.simdgroups.clone());
-        let (zero, one) = (Opd::Int(0), Opd::Int(1));
+        let (zero, one) = (Opd::i32(0), Opd::i32(1));
         let below = |this: &mut Self, limit: &Opd| match position {
             Subject::Thread => {
                 let limit = this.min(limit, &threads);
@@ -55,12 +55,12 @@ impl Emitter<'_, '_> {
             CmpOp::Eq => {
                 let start = match (position, &limit) {
                     (Subject::SimdGroup, _) => limit.clone(),
-                    (_, Opd::Int(limit)) => Opd::Int(i64::from(*limit as u32 >> 5)),
-                    _ => self.t.value(format_args!("lshr i32 {limit}, 5")),
+                    (_, Opd::Int(_, limit)) => Opd::i32(i64::from(*limit as u32 >> 5)),
+                    _ => self.t.lshr(&limit, 5),
                 };
                 // A number that no SIMD-group has selects no lane; it must not wrap to the first.
                 let start = self.min(&start, &simdgroups);
-                let next = self.t.add("i32", &start, &one);
+                let next = self.t.add(&start, &one);
                 let end = self.min(&next, &simdgroups);
                 Span { start, end }
             }
@@ -69,14 +69,11 @@ impl Emitter<'_, '_> {
     }
 
     fn min(&mut self, a: &Opd, b: &Opd) -> Opd {
-        self.t.expect(a, "i32");
-        self.t.expect(b, "i32");
+        self.t.expect(a, I32);
+        self.t.expect(b, I32);
         match (a, b) {
-            (Opd::Int(a), Opd::Int(b)) => Opd::Int(i64::from((*a as u32).min(*b as u32))),
-            _ => {
-                self.t.declare("declare i32 @llvm.umin.i32(i32, i32)");
-                self.t.value(format_args!("call i32 @llvm.umin.i32(i32 {a}, i32 {b})"))
-            }
+            (Opd::Int(_, a), Opd::Int(_, b)) => Opd::i32(i64::from((*a as u32).min(*b as u32))),
+            _ => self.t.intrinsic("umin", "", &[a, b]),
         }
     }
 

@@ -14,7 +14,7 @@ use anymetal_opt::{Feature, RemarkId};
 
 use super::control::Context;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::MASK;
+use crate::llvm::MASK;
 use anymetal_simd::limits::MAX_COPY;
 
 impl Emitter<'_, '_> {

@@ -8,12 +8,11 @@
 use anymetal_opt::Feature;
 
 use super::Emitter;
+use super::Mask;
 use super::contiguity_check::Narrow;
-use super::lane::Width;
 use super::memory::{Address, Item, MemoryType};
 use super::out_of_line::{Helper, gather_by_lanes};
-use super::{Mask, cast};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type};
+use crate::llvm::{self, Cast, I32, IntPredicate, Opd};
 
 /// Places of lanes.
 #[derive(Clone, Debug)]
@@ -36,11 +35,11 @@ impl Emitter<'_, '_> {
         let narrow = self.narrow(address, item.bytes())?;
         let offset = narrow.offset().checked_add(address.extra)?;
         let start = match self.uniform(narrow.base(), 0) {
-            Opd::Int(base) => Opd::Int(base.checked_add(offset).filter(|&start| start >= 0)?),
-            base => self.t.add("i64", &base, &Opd::Int(offset)),
+            Opd::Int(_, base) => Opd::i64(base.checked_add(offset).filter(|&start| start >= 0)?),
+            base => self.t.add(&base, offset),
         };
         // Lanes with a negative index may be in bounds after it.
-        if narrow.is_signed() && start != Opd::Int(0) {
+        if narrow.is_signed() && !start.is_int(0) {
             return None;
         }
         let indices = self.vector(narrow.index(), 0);
@@ -49,11 +48,11 @@ impl Emitter<'_, '_> {
 
     /// The indices, and 0 for lanes that are off, which exists where any lane is in bounds.
     fn active_indices(&mut self, indexed: &IndexedAccess) -> Opd {
-        self.t.expect(&indexed.indices, "<32 x i32>");
-        let (indices, zeros) = (&indexed.indices, Opd::text("zeroinitializer"));
+        self.t.expect(&indexed.indices, I32.lanes());
+        let indices = &indexed.indices;
         match self.position.mask.clone() {
             Mask::All => indices.clone(),
-            Mask::Some(mask) => self.t.select(MASK, &mask, "<32 x i32>", indices, &zeros),
+            Mask::Some(mask) => self.t.select(&mask, indices, 0),
         }
     }
 
@@ -70,22 +69,18 @@ impl Emitter<'_, '_> {
         let (scale, start) = (indexed.narrow.scale(), &indexed.start);
         assert!(scale > 0, "indices are at least a byte apart");
         let mut room = self.limit(&address.place, bytes);
-        if *start != Opd::Int(0) {
-            self.t.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-            room = self.t.value(format_args!("call i64 @llvm.usub.sat.i64(i64 {room}, i64 {start})"));
+        if !start.is_int(0) {
+            room = self.t.intrinsic("usub.sat", "", &[&room, start]);
         }
-        let room = self.t.add("i64", &room, &Opd::Int(scale - 1));
-        let count = self.t.value(format_args!("udiv i64 {room}, {scale}"));
+        let room = self.t.add(&room, scale - 1);
+        let count = self.t.udiv(&room, scale);
         // A negative index counts as outside, as it is without a base.
         let max = if indexed.narrow.is_signed() { 1i64 << 31 } else { i64::from(u32::MAX) };
-        self.t.declare("declare i64 @llvm.umin.i64(i64, i64)");
-        let count = self.t.value(format_args!("call i64 @llvm.umin.i64(i64 {count}, i64 {max})"));
-        let count = self.t.value(format_args!("trunc i64 {count} to i32"));
-        self.t.declare("declare i32 @llvm.vector.reduce.umax.v32i32(<32 x i32>)");
+        let count = self.t.intrinsic("umin", "", &[&count, &Opd::i64(max)]);
+        let count = self.t.trunc(&count, I32);
         let indices = self.active_indices(indexed);
-        let largest =
-            self.t.value(format_args!("call i32 @llvm.vector.reduce.umax.v32i32(<32 x i32> {indices})"));
-        self.t.icmp("ult", "i32", &largest, &count)
+        let largest = self.t.call_declared(I32, "llvm.vector.reduce.umax.v32i32", &[&indices]);
+        self.t.icmp(IntPredicate::ULt, &largest, &count)
     }
 
     /// Loads lane by lane.
@@ -95,13 +90,11 @@ impl Emitter<'_, '_> {
         self.need(helper);
         self.split_loads();
         let at = self.t.offset(&address.place.base, &indexed.start);
-        let (int, indices) = (format!("i{}", item.bits()), self.active_indices(indexed));
-        let ty = lanes_type(&int);
-        let raw = self
-            .t
-            .value(format_args!("call {ty} @{}(ptr {at}, <32 x i32> {indices})", helper.indexed_name()));
-        let raw = cast::reinterpret(&mut self.t, Width::All, &int, item.memory_type(), &raw);
-        self.from_memory(Width::All, item, raw)
+        let (int, indices) = (llvm::Type::int(item.bits()), self.active_indices(indexed));
+        let ty = int.lanes();
+        let raw = self.t.call(ty, &helper.indexed_name(), &[&at, &indices]);
+        let raw = self.t.reinterpret(&raw, item.memory_type());
+        self.from_memory(item, raw)
     }
 
     /// Stores lane by lane, active ones only.
@@ -116,25 +109,20 @@ impl Emitter<'_, '_> {
         let helper = Helper::ScatterIndexed(item.bits(), indexed.narrow.scale(), indexed.narrow.is_signed());
         self.need(helper);
         let at = self.t.offset(&address.place.base, &indexed.start);
-        let int = format!("i{}", item.bits());
-        let raw = cast::reinterpret(&mut self.t, Width::All, item.memory_type(), &int, value);
+        let int = llvm::Type::int(item.bits());
+        let raw = self.t.reinterpret(value, int);
         let slow = self.slow_buffers();
-        self.t.store(&lanes_type(&int), &raw, &slow.values, 64);
-        self.t.store("<32 x i32>", &indexed.indices, &slow.offsets, 64);
+        self.t.store(&raw, &slow.values, 64);
+        self.t.store(&indexed.indices, &slow.offsets, 64);
         let mask = self.position.mask.clone();
         let mask = self.mask_bits(&mask);
-        self.t.line(format_args!(
-            "call void @{}(ptr {}, ptr {}, ptr {at}, i32 {mask})",
-            helper.indexed_name(),
-            slow.values,
-            slow.offsets
-        ));
+        self.t.call_void(&helper.indexed_name(), &[&slow.values, &slow.offsets, &at, &mask]);
     }
 }
 
 /// The text of [`Helper::GatherIndexed`].
 pub(super) fn gather_indexed(name: &str, bits: u32, scale: i64, is_signed: bool) -> String {
-    let cast = if is_signed { "sext" } else { "zext" };
+    let cast = if is_signed { Cast::SExt } else { Cast::ZExt };
     gather_by_lanes(name, bits, "<32 x i32> %indices", |lane| {
         format!(
             "  %i{lane} = extractelement <32 x i32> %indices, i64 {lane}
@@ -148,7 +136,7 @@ pub(super) fn gather_indexed(name: &str, bits: u32, scale: i64, is_signed: bool)
 /// The text of [`Helper::ScatterIndexed`]: the lanes of the mask in order, so that the last one's value
 /// remains.
 pub(super) fn scatter_indexed(name: &str, bits: u32, scale: i64, is_signed: bool) -> String {
-    let cast = if is_signed { "sext" } else { "zext" };
+    let cast = if is_signed { Cast::SExt } else { Cast::ZExt };
     format!(
         "define internal void @{name}(ptr %values, ptr %indices, ptr %base, i32 %mask) alwaysinline nounwind {{
 entry:

@@ -15,7 +15,7 @@ use anymetal_opt::RemarkId;
 use super::control::Context;
 use super::lane::Lane;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{I64, IntPredicate, Opd};
 use anymetal_simd::interior_path::{InteriorPath, MaxIndex};
 use anymetal_simd::polynomial::{Factor, Polynomial};
 use anymetal_simd::storage::Root;
@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
         let mut ok = Opd::bool(true);
         for require in &path.preconditions {
             let value = self.polynomial(require, &path.max_indices, &mut factors);
-            let holds = self.t.icmp("sge", "i64", &value, &Opd::Int(0));
+            let holds = self.t.icmp(IntPredicate::SGe, &value, 0);
             ok = self.t.and(&ok, &holds);
         }
         self.t.branch_likely(&ok, interior, otherwise);
@@ -62,7 +62,7 @@ impl Emitter<'_, '_> {
             let step = self.polynomial(&step, &path.max_indices, &mut factors);
             self.rows.interior_pointers.insert(pointer, InteriorPointer { first, step, bytes: *size });
         }
-        let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
+        let simdgroups = self.begin_simdgroups_at(&Opd::i32(0), polls);
         assert_eq!(self.values.turn, 0, "regions do not nest");
         self.values.turns += 1;
         self.values.turn = self.values.turns;
@@ -96,11 +96,11 @@ impl Emitter<'_, '_> {
         let InteriorPointer { first, step, .. } = self.rows.interior_pointers.get(&pointer)?.clone();
         let shape = self.shape(pointer, 0).affine()?.clone();
         let simdgroup = match &self.position.simdgroup {
-            Opd::Int(number) => Opd::Int(*number),
-            number => self.t.value(format_args!("zext i32 {number} to i64")),
+            Opd::Int(_, number) => Opd::i64(*number),
+            number => self.t.zext(number, I64),
         };
-        let moved = self.t.mul("i64", &simdgroup, &step);
-        let base = self.t.add("i64", &first, &moved);
+        let moved = self.t.mul(&simdgroup, &step);
+        let base = self.t.add(&first, &moved);
         assert_eq!(shape.segments, 1, "a pointer is claimed only if it has one base");
         let assumption = shape.is_assumed().then(|| Opd::bool(true));
         Some(Lane::Affine { bases: vec![base], shape, assumption })
@@ -131,14 +131,14 @@ impl Emitter<'_, '_> {
         max_indices: &[MaxIndex],
         factors: &mut Factors,
     ) -> Opd {
-        let mut sum = Opd::Int(polynomial.constant);
+        let mut sum = Opd::i64(polynomial.constant);
         for (product, &times) in &polynomial.terms {
-            let mut value = Opd::Int(times);
+            let mut value = Opd::i64(times);
             for &factor in product {
                 let factor = self.factor(factor, max_indices, factors);
-                value = self.t.mul("i64", &factor, &value);
+                value = self.t.mul(&factor, &value);
             }
-            sum = self.t.add("i64", &value, &sum);
+            sum = self.t.add(&value, &sum);
         }
         sum
     }
@@ -158,8 +158,8 @@ impl Emitter<'_, '_> {
             }
         };
         let wide = match number {
-            Opd::Int(number) => Opd::Int(i64::from(number as u32)),
-            number => self.t.value(format_args!("zext i32 {number} to i64")),
+            Opd::Int(_, number) => Opd::i64(i64::from(number as u32)),
+            number => self.t.zext(&number, I64),
         };
         factors.insert(factor, wide.clone());
         wide
@@ -171,10 +171,10 @@ impl Emitter<'_, '_> {
             max_index.scale.is_power_of_two(),
             "claimed accesses have power-of-two scales: {max_index:?}"
         );
-        let max = Opd::Int(max_index.max);
+        let max = Opd::i64(max_index.max);
         let place = self.place(Root::Argument(max_index.argument));
-        let left = self.t.sub("i64", &place.len, &Opd::Int(max_index.bytes));
-        let last = self.t.value(format_args!("ashr i64 {left}, {}", max_index.scale.trailing_zeros()));
-        self.t.intrinsic("smin", "i64", "", &[&last, &max])
+        let left = self.t.sub(&place.len, max_index.bytes);
+        let last = self.t.ashr(&left, i64::from(max_index.scale.trailing_zeros()));
+        self.t.intrinsic("smin", "", &[&last, &max])
     }
 }

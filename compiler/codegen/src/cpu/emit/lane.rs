@@ -1,6 +1,6 @@
 //! One component of a value during emission: scalar bases, or a vector.
 
-use crate::cpu::llvm_text::{LANES, Opd, Text, lanes_type, vector_const};
+use crate::llvm::{self, FLOAT, HALF, I1, LANES, Opd, Text, vector_const, wrap_int};
 use anymetal_analysis::divergence::Affine;
 
 pub(super) use crate::elementwise::Width;
@@ -30,7 +30,8 @@ impl Lane {
     /// Values known now.
     pub(super) fn known(shape: Affine) -> Self {
         assert!(shape.is_constant, "values known now have no base");
-        Self::Affine { bases: vec![Opd::Int(0)], shape, assumption: None }
+        // The base counts in offsets of pointers only.
+        Self::Affine { bases: vec![Opd::i64(0)], shape, assumption: None }
     }
 
     /// Whether all lanes have one value, for sure.
@@ -44,13 +45,13 @@ impl Lane {
     }
 
     /// The scalar in a lane; only of affine components.
-    pub(super) fn at(&self, t: &mut Text, element: &str, lane: usize) -> Opd {
+    pub(super) fn at(&self, t: &mut Text, element: llvm::Type, lane: usize) -> Opd {
         debug_assert!(lane < LANES, "a SIMD-group has no lane {lane}");
         match self {
             Self::Affine { bases, shape, .. } => {
                 assert_eq!(bases.len(), shape.segments, "an affine component has one base per segment");
                 let pattern = shape.at(lane);
-                if element == "i1" {
+                if element == I1 {
                     assert!(
                         shape.is_constant || shape.is_uniform(),
                         "booleans do not have a base and a pattern"
@@ -58,23 +59,23 @@ impl Lane {
                     return if shape.is_constant { Opd::bool(pattern & 1 == 1) } else { bases[0].clone() };
                 }
                 // Cleared memory is the only known value of a float.
-                let is_float = matches!(element, "float" | "half");
+                let is_float = matches!(element, FLOAT | HALF);
                 assert!(!is_float || pattern == 0, "floats do not have a base and a pattern");
                 if shape.is_constant && is_float {
-                    return Opd::text(if element == "float" { "0.0" } else { "0xH0000" });
+                    return Opd::zero(element);
+                }
+                if shape.is_constant {
+                    return Opd::int(element, wrap_int(element, pattern));
                 }
                 let base = &bases[lane / shape.segment_len()];
-                if pattern == 0 { base.clone() } else { t.add(element, base, &Opd::Int(pattern)) }
+                if pattern == 0 { base.clone() } else { t.add(base, pattern) }
             }
-            Self::Varying(vector) => {
-                let ty = lanes_type(element);
-                t.value(format_args!("extractelement {ty} {vector}, i64 {lane}"))
-            }
+            Self::Varying(vector) => t.extract(vector, lane),
         }
     }
 
     /// The vector; the component must not be conditional.
-    pub(super) fn vector(&self, t: &mut Text, element: &str) -> Opd {
+    pub(super) fn vector(&self, t: &mut Text, element: llvm::Type) -> Opd {
         let (bases, shape) = match self {
             Self::Varying(vector) => return vector.clone(),
             Self::Affine { bases, shape, .. } => (bases, shape),
@@ -85,24 +86,21 @@ impl Lane {
             return vector_const(element, shape.values());
         }
         let base = match bases.as_slice() {
-            [one] => t.splat(element, one),
+            [one] => t.splat(one),
             many => {
                 let n = many.len();
-                let mut vector = Opd::text("poison");
+                let mut vector = Opd::poison(many[0].ty().vector(n));
                 for (index, base) in many.iter().enumerate() {
-                    vector = t.value(format_args!(
-                        "insertelement <{n} x {element}> {vector}, {element} {base}, i64 {index}"
-                    ));
+                    vector = t.insert(&vector, base, index);
                 }
                 let picks: Vec<_> = (0..LANES).map(|lane| Some(lane / shape.segment_len())).collect();
-                t.shuffle(element, n, &vector, &Opd::text("poison"), &picks)
+                t.pick(&vector, &picks)
             }
         };
         if shape.pattern.is_none() {
             return base;
         }
         let pattern = vector_const(element, shape.values());
-        let ty = lanes_type(element);
-        t.value(format_args!("add {ty} {base}, {pattern}"))
+        t.add(&base, &pattern)
     }
 }

@@ -14,7 +14,7 @@ use anymetal_ir::{ArgKind, Space, Type, Value};
 use super::Emitter;
 use super::lane::{Lane, Width};
 use super::out_of_line::Helper;
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{I64, IntPredicate, Opd};
 use crate::tagged::{self, BIAS, OFFSET_BITS, Search};
 use anymetal_analysis::divergence::transfer::addressed;
 use anymetal_analysis::divergence::{Affine, Shape};
@@ -150,18 +150,18 @@ impl Emitter<'_, '_> {
     fn resident_pointers(&mut self, constants: usize, bits: &Lane) -> Lane {
         let (launch, first) = (self.group.launch.clone(), self.first_resident());
         let globals = self.shared_allocations() - self.shared.module.globals.len();
-        let given = format!("ptr {launch}, i64 {globals}, i64 {constants}, i64 {first}");
+        let given = [launch, Opd::i64(globals as i64), Opd::i64(constants as i64), Opd::i64(first as i64)];
         if bits.is_uniform() {
-            let bits = bits.at(&mut self.t, "i64", 0);
-            if matches!(bits, Opd::Int(0)) {
+            let bits = bits.at(&mut self.t, I64, 0);
+            if matches!(bits, Opd::Int(_, 0)) {
                 return Lane::known(Affine::known([0; 32]));
             }
             self.need(Helper::Pointer);
-            return Lane::uniform(self.t.value(format_args!("call i64 @am.pointer({given}, i64 {bits})")));
+            return Lane::uniform(self.t.call(I64, "am.pointer", &with_last(&given, &bits)));
         }
         self.need(Helper::Pointers);
-        let bits = bits.vector(&mut self.t, "i64");
-        Lane::Varying(self.t.value(format_args!("call <32 x i64> @am.pointers({given}, <32 x i64> {bits})")))
+        let bits = bits.vector(&mut self.t, I64);
+        Lane::Varying(self.t.call(I64.lanes(), "am.pointers", &with_last(&given, &bits)))
     }
 
     /// Tags of threadgroup memory as they are; null of others.
@@ -172,26 +172,23 @@ impl Emitter<'_, '_> {
         let mut numbers: Vec<usize> = arguments.map(|(index, _)| 1 + index).collect();
         numbers.extend((0..module.threadgroup_vars.len()).map(|var| 1 + kernel.args.len() + var));
         let (width, bits) = match bits.is_uniform() {
-            true => (Width::One, bits.at(&mut self.t, "i64", 0)),
-            false => (Width::All, bits.vector(&mut self.t, "i64")),
+            true => (Width::One, bits.at(&mut self.t, I64, 0)),
+            false => (Width::All, bits.vector(&mut self.t, I64)),
         };
-        let (ty, condition) = (width.of("i64"), width.of("i1"));
-        let number =
-            self.t.value(format_args!("lshr {ty} {bits}, {}", width.int("i64", ADDRESS_BITS.into())));
-        let mut known = width.constant("i1", &Opd::bool(false));
+        let number = self.t.lshr(&bits, i64::from(ADDRESS_BITS));
+        let mut known = width.constant(&Opd::bool(false));
         for own in numbers {
-            let own = width.int("i64", own as i64);
-            let is_own = self.t.value(format_args!("icmp eq {ty} {number}, {own}"));
-            known = self.t.value(format_args!("or {condition} {known}, {is_own}"));
+            let is_own = self.t.icmp(IntPredicate::Eq, &number, own as i64);
+            known = self.t.or(&known, &is_own);
         }
-        let pointer = self.t.select(&condition, &known, &ty, &bits, &width.int("i64", 0));
+        let pointer = self.t.select(&known, &bits, 0);
         if width == Width::One { Lane::uniform(pointer) } else { Lane::Varying(pointer) }
     }
 
     /// As [`Self::loaded_pointers`], of all lanes, for a pointer value.
     pub(super) fn loaded_vector(&mut self, pointer: Value, bits: Opd) -> Opd {
         let lane = self.loaded_pointer(pointer, &Lane::Varying(bits));
-        lane.vector(&mut self.t, "i64")
+        lane.vector(&mut self.t, I64)
     }
 
     /// The eight bytes of a pointer in a buffer or as an integer.
@@ -213,7 +210,7 @@ impl Emitter<'_, '_> {
                 let mut bases = Vec::new();
                 for segment in 0..shape.segments {
                     let offset = self.at(value, 0, segment * step);
-                    bases.push(self.t.add("i64", &offset, &base));
+                    bases.push(self.t.add(&offset, &base));
                 }
                 Lane::Affine { bases, shape, assumption }
             }
@@ -228,7 +225,7 @@ impl Emitter<'_, '_> {
         }
         let offsets = self.vector(value, 0);
         match self.plan.facts.storage.pointer(value).root {
-            Root::Many => self.addresses(&Lane::Varying(offsets)).vector(&mut self.t, "i64"),
+            Root::Many => self.addresses(&Lane::Varying(offsets)).vector(&mut self.t, I64),
             Root::Argument(index) => {
                 let base = self.argument_address(index);
                 self.offsets_plus(value, &base)
@@ -274,14 +271,14 @@ impl Emitter<'_, '_> {
         let base = self.bits_of_root(root);
         let is_address = matches!(root, Root::Argument(index) if self.is_buffer(index));
         let (width, offset) = match offsets.is_uniform() {
-            true => (Width::One, offsets.at(&mut self.t, "i64", 0)),
-            false => (Width::All, offsets.vector(&mut self.t, "i64")),
+            true => (Width::One, offsets.at(&mut self.t, I64, 0)),
+            false => (Width::All, offsets.vector(&mut self.t, I64)),
         };
         let bits = match (is_address, width) {
-            (true, Width::One) => self.t.add("i64", &offset, &base),
+            (true, Width::One) => self.t.add(&offset, &base),
             (true, _) => {
-                let base = self.t.splat("i64", &base);
-                self.t.value(format_args!("add <32 x i64> {offset}, {base}"))
+                let base = self.t.splat(&base);
+                self.t.add(&offset, &base)
             }
             (false, _) => self.tagged(width, &base, &offset),
         };
@@ -301,27 +298,27 @@ impl Emitter<'_, '_> {
     }
 
     fn minus(&mut self, bits: &Lane, base: &Opd) -> Lane {
-        if matches!(base, Opd::Int(0)) {
+        if matches!(base, Opd::Int(_, 0)) {
             return bits.clone();
         }
-        let base = self.t.splat("i64", base);
-        let all = bits.vector(&mut self.t, "i64");
-        Lane::Varying(self.t.value(format_args!("sub <32 x i64> {all}, {base}")))
+        let base = self.t.splat(base);
+        let all = bits.vector(&mut self.t, I64);
+        Lane::Varying(self.t.sub(&all, &base))
     }
 
     /// The address of the first byte that is bound at a buffer argument; 0 if nothing is.
     fn argument_address(&mut self, index: usize) -> Opd {
         let base = self.place(Root::Argument(index)).base;
-        if base.is_text("null") {
-            return Opd::Int(0);
+        if base.is_null() {
+            return Opd::i64(0);
         }
-        self.t.value(format_args!("ptrtoint ptr {base} to i64"))
+        self.t.address_of(&base)
     }
 
     fn offsets_plus(&mut self, value: Value, base: &Opd) -> Opd {
         let offsets = self.vector(value, 0);
-        let base = self.t.splat("i64", base);
-        self.t.value(format_args!("add <32 x i64> {offsets}, {base}"))
+        let base = self.t.splat(base);
+        self.t.add(&offsets, &base)
     }
 
     /// The eight bytes in a buffer of tagged pointers.
@@ -335,15 +332,19 @@ impl Emitter<'_, '_> {
             .rposition(|arg| arg.kind == ArgKind::Buffer)
             .map_or(0, |last| last + 1);
         let (launch, first) = (self.group.launch.clone(), self.first_resident());
-        let given = format!("ptr {table}, i64 {arguments}, ptr {launch}, i64 {first}");
+        let given = [table, Opd::i64(arguments as i64), launch, Opd::i64(first as i64)];
         if codes.is_uniform() {
             self.need(Helper::Address);
-            let code = codes.at(&mut self.t, "i64", 0);
-            return Lane::uniform(self.t.value(format_args!("call i64 @am.address({given}, i64 {code})")));
+            let code = codes.at(&mut self.t, I64, 0);
+            return Lane::uniform(self.t.call(I64, "am.address", &with_last(&given, &code)));
         }
         self.need(Helper::Addresses);
-        let codes = codes.vector(&mut self.t, "i64");
-        let all = self.t.value(format_args!("call <32 x i64> @am.addresses({given}, <32 x i64> {codes})"));
-        Lane::Varying(all)
+        let codes = codes.vector(&mut self.t, I64);
+        Lane::Varying(self.t.call(I64.lanes(), "am.addresses", &with_last(&given, &codes)))
     }
+}
+
+/// The arguments of a call, the last apart.
+fn with_last<'o>(given: &'o [Opd], last: &'o Opd) -> Vec<&'o Opd> {
+    given.iter().chain([last]).collect()
 }

@@ -4,7 +4,7 @@
 //! one.
 
 use super::{Emitter, mask_predicates};
-use crate::cpu::llvm_text::{MASK, Opd};
+use crate::llvm::{I32, IntPredicate, LANES, MASK, Opd};
 
 /// The active lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ impl Mask {
     /// As a vector of `i1`.
     pub(super) fn operand(&self) -> Opd {
         match self {
-            Self::All => Opd::text("splat (i1 true)"),
+            Self::All => Opd::bool(true).splat(LANES),
             Self::Some(mask) => mask.clone(),
         }
     }
@@ -29,8 +29,8 @@ impl Emitter<'_, '_> {
     pub(super) fn mask_bits(&mut self, mask: &Mask) -> Opd {
         self.t.expect(&mask.operand(), MASK);
         match mask {
-            Mask::All => Opd::Int(-1),
-            Mask::Some(mask) => self.t.value(format_args!("bitcast {MASK} {mask} to i32")),
+            Mask::All => Opd::i32(-1),
+            Mask::Some(mask) => self.t.bitcast(&mask, I32),
         }
     }
 
@@ -39,7 +39,7 @@ impl Emitter<'_, '_> {
             return tests.any;
         }
         let bits = self.mask_bits(mask);
-        self.t.icmp("ne", "i32", &bits, &Opd::Int(0))
+        self.t.icmp(IntPredicate::Ne, &bits, 0)
     }
 
     pub(super) fn known_tests(&self, mask: &Mask) -> Option<mask_predicates::MaskTests> {
@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
             return tests.all;
         }
         let bits = self.mask_bits(mask);
-        self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
+        self.t.icmp(IntPredicate::Eq, &bits, -1)
     }
 
     /// The lanes of both.
@@ -60,29 +60,26 @@ impl Emitter<'_, '_> {
         match mask {
             Mask::All => lanes.clone(),
             // Not `and`: a lane that is off may hold poison in `lanes`.
-            Mask::Some(mask) => {
-                self.t.value(format_args!("select {MASK} {mask}, {MASK} {lanes}, {MASK} zeroinitializer"))
-            }
+            Mask::Some(mask) => self.t.select(&mask, lanes, &Opd::zero(MASK)),
         }
     }
 
     pub(super) fn without(&mut self, mask: &Mask, lanes: &Opd) -> Opd {
-        let rest = self.t.value(format_args!("xor {MASK} {lanes}, splat (i1 true)"));
+        let rest = self.t.not(lanes);
         self.both(mask, &rest)
     }
 
     /// The number of the first active lane, as `i32`.
     pub(super) fn first_lane(&mut self) -> Opd {
         debug_assert!(
-            !self.position.mask.operand().is_text("zeroinitializer"),
+            !self.position.mask.operand().is_zeros(),
             "code runs only while at least one lane is active"
         );
         match self.position.mask.clone() {
-            Mask::All => Opd::Int(0),
+            Mask::All => Opd::i32(0),
             mask => {
                 let bits = self.mask_bits(&mask);
-                self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-                self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {bits}, i1 false)"))
+                self.t.count_zeros("cttz", &bits, false)
             }
         }
     }
@@ -90,16 +87,15 @@ impl Emitter<'_, '_> {
     /// The number of the last active lane, as `i32`.
     pub(super) fn last_lane(&mut self) -> Opd {
         debug_assert!(
-            !self.position.mask.operand().is_text("zeroinitializer"),
+            !self.position.mask.operand().is_zeros(),
             "code runs only while at least one lane is active"
         );
         match self.position.mask.clone() {
-            Mask::All => Opd::Int(31),
+            Mask::All => Opd::i32(31),
             mask => {
                 let bits = self.mask_bits(&mask);
-                self.t.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
-                let zeros = self.t.value(format_args!("call i32 @llvm.ctlz.i32(i32 {bits}, i1 false)"));
-                self.t.sub("i32", &Opd::Int(31), &zeros)
+                let zeros = self.t.count_zeros("ctlz", &bits, false);
+                self.t.sub(&Opd::int(I32, 31), &zeros)
             }
         }
     }

@@ -8,7 +8,7 @@ use anymetal_ir::{CmpOp, Value};
 use anymetal_simd::constructs::LaneComparison;
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
+use crate::llvm::{I1, IntPredicate, LANES, Opd, scalar_type, wrap_int};
 
 /// What is known of a mask.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl Emitter<'_, '_> {
     /// Notes the scalar tests of `on`, the lanes of `before` for which the condition holds.
     pub(super) fn note_tests(&mut self, condition: Value, before: &Mask, on: &Opd) {
         // A constant mask needs no tests.
-        let Opd::Reg(register) = on else { return };
+        let Opd::Reg(_, register) = on else { return };
         if *before != Mask::All {
             return;
         }
@@ -41,12 +41,12 @@ impl Emitter<'_, '_> {
 
     /// The tests noted for a mask.
     pub(super) fn tests_of(&self, mask: &Opd) -> Option<MaskTests> {
-        if let Opd::Reg(register) = mask { self.known.mask_tests.get(register).cloned() } else { None }
+        if let Opd::Reg(_, register) = mask { self.known.mask_tests.get(register).cloned() } else { None }
     }
 
     /// Notes or forgets the tests of a mask.
     pub(super) fn set_tests(&mut self, mask: &Opd, tests: Option<MaskTests>) {
-        let Opd::Reg(register) = mask else { return };
+        let Opd::Reg(_, register) = mask else { return };
         match tests {
             Some(tests) => self.known.mask_tests.insert(*register, tests),
             None => self.known.mask_tests.remove(register),
@@ -55,18 +55,18 @@ impl Emitter<'_, '_> {
 
     /// Notes those of the other lanes.
     pub(super) fn note_opposite_tests(&mut self, on: &Opd, off: &Opd) {
-        let (Opd::Reg(on), Opd::Reg(off)) = (on, off) else { return };
+        let (Opd::Reg(_, on), Opd::Reg(_, off)) = (on, off) else { return };
         let Some(tests) = self.known.mask_tests.get(on).cloned() else { return };
         let (any, all) = (self.negated(&tests.all), self.negated(&tests.any));
         self.known.mask_tests.insert(*off, MaskTests { any, all, leading: None });
     }
 
     pub(super) fn negated(&mut self, test: &Opd) -> Opd {
-        self.t.expect(test, "i1");
+        self.t.expect(test, I1);
         match test {
-            test if test.is_text("true") => Opd::bool(false),
-            test if test.is_text("false") => Opd::bool(true),
-            test => self.t.value(format_args!("xor i1 {test}, true")),
+            test if test.is_true() => Opd::bool(false),
+            test if test.is_false() => Opd::bool(true),
+            test => self.t.not(test),
         }
     }
 
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
             return None;
         }
         let first = self.at(comparison.affine, 0, 0);
-        let (Opd::Int(first), Opd::Int(limit)) = (first, self.uniform(comparison.other, 0)) else {
+        let (Opd::Int(_, first), Opd::Int(_, limit)) = (first, self.uniform(comparison.other, 0)) else {
             // Known only at run time.
             return None;
         };
@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
         let fits = self.fits_all(&comparison);
         let wraps = self.negated(&fits);
         let all = self.t.and(&fits, &all);
-        let any = self.t.value(format_args!("or i1 {any}, {wraps}"));
+        let any = self.t.or(&any, &wraps);
         Some((any, all))
     }
 
@@ -112,16 +112,15 @@ impl Emitter<'_, '_> {
         // Rare enough, and often known not to be.
         let lanes = self.vector(condition, 0);
         let bits = self.mask_bits(&Mask::Some(lanes));
-        let each = self.t.icmp("eq", "i32", &bits, &Opd::Int(-1));
-        Some(self.t.select("i1", &fits, "i1", &all, &each))
+        let each = self.t.icmp(IntPredicate::Eq, &bits, -1);
+        Some(self.t.select(&fits, &all, &each))
     }
 
     /// Whether no lane's value wraps.
     fn fits_all(&mut self, comparison: &LaneComparison) -> Opd {
-        let element = scalar_type(self.scalar(comparison.affine));
         let (min, max) = self.least_and_most(comparison);
-        let ordered = if comparison.is_signed() { "sle" } else { "ule" };
-        self.t.icmp(ordered, element, &min, &max)
+        let ordered = if comparison.is_signed() { IntPredicate::SLe } else { IntPredicate::ULe };
+        self.t.icmp(ordered, &min, &max)
     }
 
     /// The comparison of a thread position with a uniform value, if the condition is one.
@@ -138,36 +137,35 @@ impl Emitter<'_, '_> {
         let first = self.at(comparison.affine, 0, 0);
         let (low, high) = comparison.lanes.extent();
         let start = comparison.lanes.at(0);
-        let min = self.t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
-        let max = self.t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
+        let min = self.t.add(&first, wrap_int(element, low - start));
+        let max = self.t.add(&first, wrap_int(element, high - start));
         (min, max)
     }
 
     fn tests_without_wrap(&mut self, comparison: &LaneComparison) -> Option<(Opd, Opd)> {
-        let element = scalar_type(self.scalar(comparison.affine));
         let limit = self.uniform(comparison.other, 0);
         let (low, high) = comparison.lanes.extent();
         let (min, max) = self.least_and_most(comparison);
         let is_consecutive = comparison.is_consecutive();
         let t = &mut self.t;
-        let mut test = |name: &str, x: &Opd| t.icmp(name, element, x, &limit);
+        let mut test = |name: IntPredicate, x: &Opd| t.icmp(name, x, &limit);
         Some(match comparison.op {
-            CmpOp::ULt => (test("ult", &min), test("ult", &max)),
-            CmpOp::ULe => (test("ule", &min), test("ule", &max)),
-            CmpOp::UGt => (test("ugt", &max), test("ugt", &min)),
-            CmpOp::UGe => (test("uge", &max), test("uge", &min)),
-            CmpOp::SLt => (test("slt", &min), test("slt", &max)),
-            CmpOp::SLe => (test("sle", &min), test("sle", &max)),
-            CmpOp::SGt => (test("sgt", &max), test("sgt", &min)),
-            CmpOp::SGe => (test("sge", &max), test("sge", &min)),
+            CmpOp::ULt => (test(IntPredicate::ULt, &min), test(IntPredicate::ULt, &max)),
+            CmpOp::ULe => (test(IntPredicate::ULe, &min), test(IntPredicate::ULe, &max)),
+            CmpOp::UGt => (test(IntPredicate::UGt, &max), test(IntPredicate::UGt, &min)),
+            CmpOp::UGe => (test(IntPredicate::UGe, &max), test(IntPredicate::UGe, &min)),
+            CmpOp::SLt => (test(IntPredicate::SLt, &min), test(IntPredicate::SLt, &max)),
+            CmpOp::SLe => (test(IntPredicate::SLe, &min), test(IntPredicate::SLe, &max)),
+            CmpOp::SGt => (test(IntPredicate::SGt, &max), test(IntPredicate::SGt, &min)),
+            CmpOp::SGe => (test(IntPredicate::SGe, &max), test(IntPredicate::SGe, &min)),
             CmpOp::Eq if is_consecutive => {
-                let distance = t.sub(element, &limit, &min);
-                let any = t.value(format_args!("icmp ult {element} {distance}, {}", high - low + 1));
+                let distance = t.sub(&limit, &min);
+                let any = t.icmp(IntPredicate::ULt, &distance, &high - low + 1);
                 (any, Opd::bool(false))
             }
             CmpOp::Ne if is_consecutive => {
-                let distance = t.sub(element, &limit, &min);
-                let all = t.value(format_args!("icmp uge {element} {distance}, {}", high - low + 1));
+                let distance = t.sub(&limit, &min);
+                let all = t.icmp(IntPredicate::UGe, &distance, &high - low + 1);
                 (Opd::bool(true), all)
             }
             _ => return None,

@@ -89,10 +89,10 @@ use mask::Mask;
 pub(super) use polls::SubroutinePolls;
 pub(super) use subroutine::Subroutines;
 
-use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{CpuOptions, FaultSite};
 use super::threadgroup::ThreadgroupVariables;
+use crate::llvm::{self, BlockName, I64, Opd, Text, scalar_type};
 use anymetal_analysis::divergence::{Affine, Shape};
 use anymetal_simd::plan::Plan;
 use anymetal_simd::storage::{PromotedType, Root};
@@ -302,7 +302,7 @@ impl Emitter<'_, '_> {
                 let zero = zero_of(self.scalar(value));
                 Lane::Affine { bases: vec![zero; shape.segments], assumption: None, shape }
             }
-            _ => Lane::Varying(Opd::text("zeroinitializer")),
+            _ => Lane::Varying(Opd::zero(scalar_type(self.scalar(value)).lanes())),
         }
     }
 
@@ -372,7 +372,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Converts a component to a wider shape, as promoted variables need.
-    fn rebase(&mut self, lane: &Lane, element: &str, to: &Shape) -> Lane {
+    fn rebase(&mut self, lane: &Lane, element: llvm::Type, to: &Shape) -> Lane {
         match to {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),
             Shape::Affine(shape) => {
@@ -428,7 +428,7 @@ impl Emitter<'_, '_> {
         self.flush_matrices(inst);
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
-            Op::Barrier(BarrierScope::Thread, _) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
+            Op::Barrier(BarrierScope::Thread, _) => self.t.fence("syncscope(\"singlethread\") seq_cst"),
             Op::Barrier(BarrierScope::Threadgroup, _) if self.own_simdgroup.is_some() => {
                 self.yield_simdgroup(YieldReason::ThreadgroupBarrier);
             }
@@ -453,7 +453,7 @@ impl Emitter<'_, '_> {
             Op::Call(callee, args) => {
                 self.with_no_available_checks(|this| this.call(inst, *callee, args, data.result));
             }
-            Op::Fence(_) => self.t.line("fence seq_cst"),
+            Op::Fence(_) => self.t.fence("seq_cst"),
             Op::Simd(op, args) => {
                 let result = data.result.expect("a SIMD operation has a result");
                 self.simd(*op, args, result, data.fp);
@@ -471,10 +471,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn element_of(&self, ty: PromotedType) -> &'static str {
+    fn element_of(&self, ty: PromotedType) -> llvm::Type {
         match ty {
             PromotedType::Scalar(scalar) => scalar_type(scalar),
-            PromotedType::Pointer(..) => "i64",
+            PromotedType::Pointer(..) => I64,
         }
     }
 
@@ -485,12 +485,7 @@ impl Emitter<'_, '_> {
 
 /// The zero of a type, as an operand.
 fn zero_of(scalar: Scalar) -> Opd {
-    match scalar {
-        Scalar::Bool => Opd::bool(false),
-        Scalar::F32 => Opd::text("0.0"),
-        Scalar::F16 => Opd::text("0xH0000"),
-        _ => Opd::Int(0),
-    }
+    Opd::zero(scalar_type(scalar))
 }
 
 /// A uniform zero with the shape that analysis gives undefined values.

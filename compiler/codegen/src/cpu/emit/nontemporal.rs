@@ -12,7 +12,7 @@ use anymetal_ir::Space;
 
 use super::Emitter;
 use super::memory::Address;
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{Binary, I32, I64, IntPredicate, MemFlags, Opd};
 use anymetal_simd::storage::Root;
 
 /// Buffers shorter than this are written through the caches.
@@ -47,20 +47,20 @@ impl Emitter<'_, '_> {
         let len = self.place(Root::Argument(index)).len;
         let launch = self.group.launch.clone();
         let t = &mut self.t;
-        let mut threads = Opd::Int(1);
+        let mut threads = Opd::i64(1);
         for axis in 0..3 {
             let field = LAUNCH_GRID_THREADS + 4 * axis;
-            let at = t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {field}"));
-            let size = t.entry_value(format_args!("load i32, ptr {at}, align 4, !invariant.load !1"));
-            let size = t.entry_value(format_args!("zext i32 {size} to i64"));
-            threads = t.entry_value(format_args!("mul i64 {threads}, {size}"));
+            let at = t.in_entry(|t| t.field(&launch, field));
+            let size = t.in_entry(|t| t.load(I32, &at, MemFlags::with(4, ", !invariant.load !1")));
+            let size = t.in_entry(|t| t.zext(&size, I64));
+            threads = t.in_entry(|t| t.binary(Binary::Mul, &threads, &size));
         }
         assert!(thread_bytes > 0, "each thread stores to an argument that may be non-temporal");
         let enough = MIN_WRITTEN_BYTES / thread_bytes;
-        let short = t.entry_value(format_args!("icmp ult i64 {len}, {MIN_BUFFER_BYTES}"));
-        let little = t.entry_value(format_args!("icmp ult i64 {threads}, {enough}"));
-        let kept = t.entry_value(format_args!("or i1 {short}, {little}"));
-        let flag = t.entry_value(format_args!("zext i1 {kept} to i64"));
+        let short = t.in_entry(|t| t.icmp(IntPredicate::ULt, &len, MIN_BUFFER_BYTES));
+        let little = t.in_entry(|t| t.icmp(IntPredicate::ULt, &threads, enough));
+        let kept = t.in_entry(|t| t.or(&short, &little));
+        let flag = t.in_entry(|t| t.zext(&kept, I64));
         self.registers.nontemporal_flags.insert(index, flag.clone());
         Some(flag)
     }
@@ -70,28 +70,28 @@ impl Emitter<'_, '_> {
     pub(super) fn store_nontemporal(
         &mut self,
         kept: &Opd,
-        store: &str,
+        value: &Opd,
         at: &Opd,
         bytes: i64,
-        metadata: &str,
+        metadata: &'static str,
     ) {
-        self.t.expect(kept, "i64");
+        self.t.expect(kept, I64);
         assert!(bytes > 0, "a store of {bytes} bytes");
         if bytes % LINE != 0 {
-            self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}"));
+            self.t.store(value, at, MemFlags::with(1, metadata));
             return;
         }
-        let place = self.t.value(format_args!("ptrtoint ptr {at} to i64"));
-        let low = self.t.value(format_args!("and i64 {place}, {}", LINE - 1));
-        let kept = self.t.value(format_args!("or i64 {low}, {kept}"));
-        let past = self.t.icmp("eq", "i64", &kept, &Opd::Int(0));
+        let place = self.t.address_of(at);
+        let low = self.t.and(&place, LINE - 1);
+        let kept = self.t.or(&low, &kept);
+        let past = self.t.icmp(IntPredicate::Eq, &kept, 0);
         let (past_block, through, done) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_if(&past, past_block, through);
         self.t.label(past_block);
-        self.t.line(format_args!("{store}, ptr {at}, align {LINE}, !nontemporal !14{metadata}"));
+        self.t.store(value, at, MemFlags::with(LINE as u32, metadata).nontemporal());
         self.t.branch(done);
         self.t.label(through);
-        self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}"));
+        self.t.store(value, at, MemFlags::with(1, metadata));
         self.t.label(done);
     }
 }

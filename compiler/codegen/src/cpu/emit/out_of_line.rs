@@ -14,7 +14,7 @@ use super::cold_gather::{self, cold_gather};
 use super::indexed_gather::{gather_indexed, scatter_indexed};
 use super::loaded_pointers;
 use super::unit_rows::{load_units, store_units};
-use crate::cpu::llvm_text::LANES;
+use crate::llvm::LANES;
 use anymetal_simd::target::CpuFeatures;
 
 /// A shared function.

@@ -8,10 +8,9 @@
 use anymetal_opt::Feature;
 
 use super::contiguity_check::{Narrow, Side};
-use super::lane::Width;
 use super::memory::{Address, Item, MemoryType};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd};
+use crate::llvm::{self, I16, I32, IntPredicate, LANES, MemFlags, Opd};
 
 /// Elements of a stretch.
 const REACH: usize = 2 * LANES;
@@ -50,11 +49,11 @@ impl Emitter<'_, '_> {
     /// all have one.
     fn permute_indices(&mut self, address: &Address, narrow: Narrow) -> (Opd, Opd, Opd, Opd) {
         let indices = self.vector(narrow.index(), 0);
-        let first = self.first_frozen("i32", &indices);
-        let first = self.t.value(format_args!("and i32 {first}, {}", -(LANES as i64)));
+        let first = self.first_frozen(&indices);
+        let first = self.t.and(&first, -(LANES as i64));
         let fits = self.steps_fit(narrow, &first, REACH as i64);
         let start = self.narrow_start(address, narrow, &first);
-        let (picks, same) = self.behind("i32", &indices, &first, -(REACH as i64));
+        let (picks, same) = self.behind(&indices, &first, -(REACH as i64));
         (fits, start, picks, same)
     }
 
@@ -62,34 +61,34 @@ impl Emitter<'_, '_> {
     fn permute_offsets(&mut self, address: &Address, bytes: i64) -> (Opd, Opd, Opd, Opd) {
         assert!(bytes.count_ones() == 1, "element sizes are powers of two, not {bytes}");
         let offsets = self.offsets_with_extra(address);
-        let first = self.first_frozen("i64", &offsets);
-        let start = self.t.value(format_args!("and i64 {first}, {}", !((LANES as i64 - 1) * bytes)));
+        let first = self.first_frozen(&offsets);
+        let start = self.t.and(&first, !((LANES as i64 - 1) * bytes));
         // Neither beyond the stretch nor between its elements.
         let others = !((REACH as i64 - 1) * bytes);
-        let (behind, same) = self.behind("i64", &offsets, &start, others);
-        let short = self.t.value(format_args!("trunc <32 x i64> {behind} to <32 x i32>"));
+        let (behind, same) = self.behind(&offsets, &start, others);
+        let short = self.t.trunc(&behind, I32.lanes());
         let shift = bytes.ilog2();
-        let picks = self.t.value(format_args!("lshr <32 x i32> {short}, splat (i32 {shift})"));
+        let picks = self.t.lshr(&short, i64::from(shift));
         (Opd::bool(true), start, picks, same)
     }
 
     /// How far the lanes lie after a start, and whether none of these bits is set in that of an active one.
-    fn behind(&mut self, element: &str, lanes: &Opd, start: &Opd, others: i64) -> (Opd, Opd) {
-        let splat = self.t.splat(element, start);
-        let behind = self.t.value(format_args!("sub <32 x {element}> {lanes}, {splat}"));
-        let set = self.t.value(format_args!("and <32 x {element}> {behind}, splat ({element} {others})"));
-        let none = self.all_zero(element, &set);
+    fn behind(&mut self, lanes: &Opd, start: &Opd, others: i64) -> (Opd, Opd) {
+        let splat = self.t.splat(start);
+        let behind = self.t.sub(lanes, &splat);
+        let set = self.t.and(&behind, others);
+        let none = self.all_zero(&set);
         (behind, none)
     }
 
     /// Whether the active lanes' elements are zero.
-    pub(super) fn all_zero(&mut self, element: &str, vector: &Opd) -> Opd {
-        let mut zero = self.t.value(format_args!("icmp eq <32 x {element}> {vector}, zeroinitializer"));
+    pub(super) fn all_zero(&mut self, vector: &Opd) -> Opd {
+        let mut zero = self.t.icmp(IntPredicate::Eq, vector, 0);
         if let Mask::Some(mask) = self.position.mask.clone() {
-            zero = self.t.select(MASK, &mask, MASK, &zero, &Opd::text("splat (i1 true)"));
+            zero = self.t.select(&mask, &zero, &Opd::bool(true).splat(LANES));
         }
         let bits = self.mask_bits(&Mask::Some(zero));
-        self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
+        self.t.icmp(IntPredicate::Eq, &bits, -1)
     }
 
     /// Loads the stretch, and gives each lane its element.
@@ -105,22 +104,21 @@ impl Emitter<'_, '_> {
         let at = self.t.offset(&address.place.base, &permute_gather.side.start);
         let registers: Vec<Opd> = (0..REACH / lanes)
             .map(|n| {
-                let at = self.t.offset(&at, &Opd::Int(64 * n as i64));
-                self.t.value(format_args!("load <{lanes} x i{bits}>, ptr {at}, align 1{metadata}"))
+                let at = self.t.offset(&at, 64 * n as i64);
+                self.t.load(llvm::Type::int(bits).vector(lanes), &at, MemFlags::with(1, metadata))
             })
             .collect();
         assert!(matches!(registers.len(), 2 | 4), "a stretch is in two or four registers");
         let raw = match registers.as_slice() {
             [low, high] => {
-                let picks =
-                    self.t.value(format_args!("trunc <32 x i32> {} to <32 x i16>", permute_gather.picks));
-                self.pick_of_two("i16", (low, high), &picks)
+                let picks = self.t.trunc(&permute_gather.picks, I16.lanes());
+                self.pick_of_two(I16, (low, high), &picks)
             }
             registers => self.pick_of_four(registers, &permute_gather.picks),
         };
         let memory = item.memory_type();
-        let raw = super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), memory, &raw);
-        self.from_memory(Width::All, item, raw)
+        let raw = self.t.reinterpret(&raw, memory);
+        self.from_memory(item, raw)
     }
 
     fn pick_of_four(&mut self, registers: &[Opd], picks: &Opd) -> Opd {
@@ -128,23 +126,21 @@ impl Emitter<'_, '_> {
         let parts = (0..2)
             .map(|half| {
                 let lanes: Vec<_> = (HALF * half..HALF * (half + 1)).map(Some).collect();
-                let picks = self.t.shuffle("i32", LANES, picks, &Opd::text("poison"), &lanes);
-                let low = self.pick_of_two("i32", (&registers[0], &registers[1]), &picks);
-                let high = self.pick_of_two("i32", (&registers[2], &registers[3]), &picks);
-                let first = self.t.value(format_args!("icmp ult <16 x i32> {picks}, splat (i32 {LANES})"));
-                self.t.select("<16 x i1>", &first, "<16 x i32>", &low, &high)
+                let picks = self.t.pick(picks, &lanes);
+                let low = self.pick_of_two(I32, (&registers[0], &registers[1]), &picks);
+                let high = self.pick_of_two(I32, (&registers[2], &registers[3]), &picks);
+                let first = self.t.icmp(IntPredicate::ULt, &picks, LANES as i64);
+                self.t.select(&first, &low, &high)
             })
             .collect();
-        self.t.concat("i32", HALF, parts)
+        self.t.concat(parts)
     }
 
     /// Elements of two registers; picks are taken modulo what those hold.
-    pub(super) fn pick_of_two(&mut self, element: &str, (low, high): (&Opd, &Opd), picks: &Opd) -> Opd {
-        assert!(matches!(element, "i16" | "i32"), "registers are not permuted by elements of type {element}");
-        let (lanes, name) = if element == "i16" { (32, "hi") } else { (16, "d") };
-        let ty = format!("<{lanes} x {element}>");
-        let function = format!("@llvm.x86.avx512.vpermi2var.{name}.512");
-        self.t.declare(format!("declare {ty} {function}({ty}, {ty}, {ty})"));
-        self.t.value(format_args!("call {ty} {function}({ty} {low}, {ty} {picks}, {ty} {high})"))
+    pub(super) fn pick_of_two(&mut self, element: llvm::Type, (low, high): (&Opd, &Opd), picks: &Opd) -> Opd {
+        assert!(matches!(element, I16 | I32), "registers are not permuted by elements of type {element}");
+        let (lanes, name) = if element == I16 { (32, "hi") } else { (16, "d") };
+        let function = format!("llvm.x86.avx512.vpermi2var.{name}.512");
+        self.t.call_declared(element.vector(lanes), &function, &[low, picks, high])
     }
 }

@@ -4,7 +4,7 @@ use anymetal_ir::{Inst, Op, Value};
 
 use super::Emitter;
 use super::lane::{Lane, Width};
-use crate::cpu::llvm_text::{MASK, Opd};
+use crate::llvm::{I64, Opd};
 use crate::tagged::saturation;
 use anymetal_analysis::divergence::Shape;
 use anymetal_simd::storage::Root;
@@ -25,10 +25,10 @@ impl Emitter<'_, '_> {
                     let mut sum = start.clone();
                     if let Some(index) = index {
                         let index = self.at(index, 0, lane);
-                        let scaled = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
-                        sum = self.t.add("i64", &sum, &scaled);
+                        let scaled = self.t.mul(&index, i64::from(scale));
+                        sum = self.t.add(&sum, &scaled);
                     }
-                    sum = self.t.add("i64", &sum, &Opd::Int(offset));
+                    sum = self.t.add(&sum, offset);
                     bases.push(match is_tagged && sum != start {
                         true => saturation(index, offset)(&mut self.t, Width::One, &start, &sum),
                         false => sum,
@@ -48,22 +48,21 @@ impl Emitter<'_, '_> {
         scale: u32,
         offset: i64,
     ) -> Opd {
-        let ty = Width::All.of("i64");
         let start = self.vector(base, 0);
         let mut sum = start.clone();
         if let Some(index) = index {
             let index = self.vector(index, 0);
             let scaled = match scale {
                 1 => index,
-                _ => self.t.value(format_args!("mul {ty} {index}, splat (i64 {scale})")),
+                _ => self.t.mul(&index, i64::from(scale)),
             };
-            sum = match sum.is_text("zeroinitializer") {
+            sum = match sum.is_zeros() {
                 true => scaled,
-                false => self.t.value(format_args!("add {ty} {sum}, {scaled}")),
+                false => self.t.add(&sum, &scaled),
             };
         }
         if offset != 0 {
-            sum = self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})"));
+            sum = self.t.add(&sum, offset);
         }
         match self.plan.facts.storage.pointer(base).root {
             Root::Many if sum != start => saturation(index, offset)(&mut self.t, Width::All, &start, &sum),
@@ -83,8 +82,8 @@ impl Emitter<'_, '_> {
                 let step = shape.segment_len();
                 let bases = (0..shape.segments)
                     .map(|s| {
-                        let (p, q) = (x.at(&mut self.t, "i64", s * step), y.at(&mut self.t, "i64", s * step));
-                        self.t.select("i1", &c, "i64", &p, &q)
+                        let (p, q) = (x.at(&mut self.t, I64, s * step), y.at(&mut self.t, I64, s * step));
+                        self.t.select(&c, &p, &q)
                     })
                     .collect();
                 Lane::Affine { bases, shape, assumption: None }
@@ -92,13 +91,12 @@ impl Emitter<'_, '_> {
             _ => {
                 let p = if many { self.encoded_vector(a) } else { self.vector(a, 0) };
                 let q = if many { self.encoded_vector(b) } else { self.vector(b, 0) };
-                let ty = Width::All.of("i64");
                 let chosen = if self.shape(c, 0).is_uniform() {
                     let c = self.uniform(c, 0);
-                    self.t.select("i1", &c, &ty, &p, &q)
+                    self.t.select(&c, &p, &q)
                 } else {
                     let c = self.vector(c, 0);
-                    self.t.select(MASK, &c, &ty, &p, &q)
+                    self.t.select(&c, &p, &q)
                 };
                 Lane::Varying(chosen)
             }

@@ -16,8 +16,8 @@ use anymetal_simd::target::CpuFeatures;
 
 use super::Emitter;
 use super::subroutine::{Subroutines, batch_lanes};
-use crate::cpu::llvm_text::LANES;
 use crate::limits::cpu::MAX_SIMDGROUPS;
+use crate::llvm::LANES;
 
 /// The polls of the functions that a kernel calls.
 #[derive(Debug, Default)]

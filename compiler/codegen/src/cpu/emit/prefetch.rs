@@ -4,7 +4,7 @@ use anymetal_ir::{PrefetchHint, Space, Value};
 
 use super::Emitter;
 use super::lane::Lane;
-use crate::cpu::llvm_text::{LANES, Opd, Text};
+use crate::llvm::{IntPredicate, LANES, Opd, PTR, Text};
 use anymetal_simd::limits::MAX_SPAN;
 use anymetal_simd::storage::Root;
 
@@ -27,7 +27,7 @@ impl Emitter<'_, '_> {
         if bases.len() != 1 || !(bytes..=MAX_SPAN).contains(&stretch) {
             return;
         }
-        let start = self.t.add("i64", &bases[0], &Opd::Int(low));
+        let start = self.t.add(&bases[0], low);
         let start = self.t.offset(&place.base, &start);
         let kept = match root {
             Root::Argument(index) if matches!(access, PrefetchHint::Write | PrefetchHint::WriteL2) => {
@@ -37,7 +37,7 @@ impl Emitter<'_, '_> {
         };
         let Some(kept) = kept else { return self.prefetch_lines(&start, stretch, access) };
         // What is stored with non-temporal stores need not be in them.
-        let kept = self.t.icmp("ne", "i64", &kept, &Opd::Int(0));
+        let kept = self.t.icmp(IntPredicate::Ne, &kept, 0);
         let (prefetch, done) = (self.t.block(), self.t.block());
         self.t.branch_if(&kept, prefetch, done);
         self.t.label(prefetch);
@@ -54,7 +54,7 @@ impl Emitter<'_, '_> {
             (access, _) => access,
         };
         for line in (0..bytes).step_by(LINE as usize) {
-            let at = self.t.offset(start, &Opd::Int(line));
+            let at = self.t.offset(start, line);
             prefetch_line(&mut self.t, &at, access);
         }
     }
@@ -62,10 +62,10 @@ impl Emitter<'_, '_> {
 
 /// Prefetches the line at an address.
 fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
-    t.expect(at, "ptr");
-    let write = i32::from(access == PrefetchHint::Write);
+    t.expect(at, PTR);
+    let write = i64::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.
     let locality = if access == PrefetchHint::ReadL2 { 2 } else { 3 };
-    t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-    t.line(format_args!("call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 {locality}, i32 1)"));
+    let args = [at, &Opd::i32(write), &Opd::i32(locality), &Opd::i32(1)];
+    t.call_void_declared("llvm.prefetch.p0", &args);
 }

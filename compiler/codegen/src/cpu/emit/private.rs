@@ -14,8 +14,8 @@ use super::memory::{Address, Decoder, Item, SlowOffsets};
 use super::out_of_line::Helper;
 use super::private_parts::Parts;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::limits::cpu::MAX_STACK_ARRAY_BYTES;
+use crate::llvm::{self, I8, I16, I32, I64, IntPredicate, Opd, scalar_type};
 use anymetal_simd::storage::{Array, Pointer, Root};
 
 /// Where the arrays is in scratch memory, for those that do, and what these take.
@@ -51,11 +51,11 @@ impl Emitter<'_, '_> {
         let (places, _) = scratch_places(&self.plan.facts.storage.arrays);
         let slot = if let Some(offset) = places[array] {
             let scratch = self.group.scratch.clone();
-            self.t.entry_value(format_args!("getelementptr i8, ptr {scratch}, i64 {offset}"))
+            self.t.in_entry(|t| t.field(&scratch, offset as i64))
         } else {
             // Once for all threadgroups of a run: they belong to the same dispatch.
-            let ty = format!("[{} x <32 x i{}>]", data.units, data.unit * 8);
-            self.t.zeroed_alloca(&ty, data.bytes(), 64)
+            let ty = llvm::Type::int(data.unit * 8).lanes();
+            self.t.zeroed_array(data.units, ty, 64)
         };
         self.registers.array_slots.insert(array, slot.clone());
         slot
@@ -135,10 +135,10 @@ impl Emitter<'_, '_> {
 
     /// The offset for all lanes, made harmless, and whether it was good (`None`: known to be).
     fn uniform_offset(&mut self, spot: &Spot, item: Item) -> (Opd, Option<Opd>) {
-        let offset = spot.address.offset.at(&mut self.t, "i64", 0);
-        let start = self.t.add("i64", &offset, &Opd::Int(spot.address.extra));
+        let offset = spot.address.offset.at(&mut self.t, I64, 0);
+        let start = self.t.add(&offset, spot.address.extra);
         let ok = self.in_bounds(&spot.address.place, &start, item.bytes());
-        if ok.is_text("true") {
+        if ok.is_true() {
             return (start, None);
         }
         if self.shared.module.reports_thread_accesses() {
@@ -148,13 +148,13 @@ impl Emitter<'_, '_> {
             self.report(&spot.address, &start);
             self.t.label(join);
         }
-        (self.t.select("i1", &ok, "i64", &start, &Opd::Int(0)), Some(ok))
+        (self.t.select(&ok, &start, 0), Some(ok))
     }
 
     /// Reports an access that is larger than its array.
     fn report_outside(&mut self, spot: &Spot) {
         if self.shared.module.reports_thread_accesses() {
-            let start = spot.address.offset.at(&mut self.t, "i64", 0);
+            let start = spot.address.offset.at(&mut self.t, I64, 0);
             self.report(&spot.address, &start);
         }
     }
@@ -163,15 +163,15 @@ impl Emitter<'_, '_> {
     fn lane_offsets(&mut self, spot: &Spot, item: Item) -> (Opd, Opd) {
         let offsets = self.offsets_with_extra(&spot.address);
         let limit = self.limit(&spot.address.place, item.bytes());
-        let limits = self.t.splat("i64", &limit);
-        let inside = self.t.value(format_args!("icmp ult <32 x i64> {offsets}, {limits}"));
+        let limits = self.t.splat(&limit);
+        let inside = self.t.icmp(IntPredicate::ULt, &offsets, &limits);
         let mask = self.position.mask.clone();
         let good = self.both(&mask, &inside);
         if self.shared.options.checks && self.shared.module.reports_thread_accesses() {
             let bad = self.without(&mask, &inside);
             let any = self.any(&Mask::Some(bad));
             let (report, join) = (self.t.block(), self.t.block());
-            let fine = self.t.value(format_args!("xor i1 {any}, true"));
+            let fine = self.t.not(&any);
             self.t.branch_likely(&fine, join, report);
             self.t.label(report);
             self.need(Helper::Check);
@@ -179,38 +179,37 @@ impl Emitter<'_, '_> {
             self.call_slow("am.check", &spot.address, &offsets, item.bytes(), 0);
             self.t.label(join);
         }
-        let safe = self.t.select(MASK, &good, &lanes_type("i64"), &offsets, &Opd::text("zeroinitializer"));
+        let safe = self.t.select(&good, &offsets, &Opd::zero(I64.lanes()));
         (safe, good)
     }
 
     /// The byte at which each lane's unit lies, from offsets.
     pub(super) fn lane_places(&mut self, offsets: &Opd, unit: u32) -> Opd {
-        let ty = lanes_type("i64");
-        let scaled = self.t.value(format_args!("shl {ty} {offsets}, splat (i64 5)"));
-        let lanes = crate::cpu::llvm_text::vector_const("i64", (0..32).map(|lane| lane * i64::from(unit)));
-        self.t.value(format_args!("add {ty} {scaled}, {lanes}"))
+        let scaled = self.t.shl(offsets, 5);
+        let lanes = crate::cpu::llvm::vector_const(I64, (0..32).map(|lane| lane * i64::from(unit)));
+        self.t.add(&scaled, &lanes)
     }
 
     /// Where units of interleaved memory are, from their offsets.
     fn places(&mut self, offset: &Opd, is_uniform: bool, unit: u32) -> Opd {
         match is_uniform {
-            true => self.t.mul("i64", offset, &Opd::Int(32)),
+            true => self.t.mul(offset, 32),
             false => self.lane_places(offset, unit),
         }
     }
 
     fn load_spot(&mut self, spot: &Spot, item: Item) -> Vec<Lane> {
         let is_uniform = spot.address.offset.is_uniform();
-        if matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes()) {
+        if matches!(spot.address.place.len, Opd::Int(_, len) if len < item.bytes()) {
             self.report_outside(spot);
-            return vec![Lane::Varying(Opd::text("zeroinitializer")); item.count];
+            return vec![Lane::Varying(Opd::zero(scalar_type(item.scalar).lanes())); item.count];
         }
         let mut base = spot.address.place.base.clone();
-        if !matches!(spot.address.place.len, Opd::Int(_)) {
+        if !matches!(spot.address.place.len, Opd::Int(_, _)) {
             // Which local it is, is known at run time only: it may be smaller than what is loaded.
             let len = &spot.address.place.len;
-            let fits = self.t.value(format_args!("icmp uge i64 {len}, {}", item.bytes()));
-            base = self.t.select("i1", &fits, "ptr", &base, &Opd::text(ZEROS));
+            let fits = self.t.icmp(IntPredicate::UGe, &len, item.bytes());
+            base = self.t.select(&fits, &base, &Opd::global(ZEROS));
         }
         let size = i64::from(item.scalar.size());
         let mut results = Vec::new();
@@ -235,9 +234,8 @@ impl Emitter<'_, '_> {
             let loaded = match &good {
                 None => loaded,
                 Some(ok) => {
-                    let ty = lanes_type(scalar_type(item.scalar));
-                    let condition = if is_uniform { "i1" } else { MASK };
-                    self.t.select(condition, ok, &ty, &loaded, &Opd::text("zeroinitializer"))
+                    let ty = scalar_type(item.scalar).lanes();
+                    self.t.select(ok, &loaded, &Opd::zero(ty))
                 }
             };
             results.push(Lane::Varying(loaded));
@@ -256,40 +254,32 @@ impl Emitter<'_, '_> {
         scalar: Scalar,
     ) -> Opd {
         if is_uniform && scalar.size() > unit {
-            let at = self.t.offset(base, &Opd::Int(start));
+            let at = self.t.offset(base, start);
             let at = self.t.offset(&at, offset);
             let bits = self.load_unit_rows(&at, unit, scalar.size());
-            let int = format!("i{}", scalar.size() * 8);
-            return super::cast::reinterpret(&mut self.t, Width::All, &int, scalar_type(scalar), &bits);
+            return self.t.reinterpret(&bits, scalar_type(scalar));
         }
         let parts = i64::from(scalar.size() / unit).max(1);
         let (part_scalar, element) = unit_scalar(scalar, unit);
         let mut loaded = Vec::new();
         for part in 0..parts {
-            let at = self.t.offset(base, &Opd::Int(start + part * i64::from(unit) * 32));
+            let at = self.t.offset(base, start + part * i64::from(unit) * 32);
             if is_uniform {
                 let at = self.t.offset(&at, offset);
-                let ty = lanes_type(element);
-                let raw = self.t.load(&ty, &at, unit);
+                let ty = element.lanes();
+                let raw = self.t.load(ty, &at, unit);
                 // What was never written is arbitrary, but must not be undefined to LLVM.
-                loaded.push(self.t.value(format_args!("freeze {ty} {raw}")));
+                loaded.push(self.t.freeze(&raw));
             } else {
                 let bits = unit * 8;
                 self.need(Helper::Gather(bits));
-                let raw = self.t.value(format_args!(
-                    "call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offset})"
-                ));
-                loaded.push(super::cast::reinterpret(
-                    &mut self.t,
-                    Width::All,
-                    &format!("i{bits}"),
-                    element,
-                    &raw,
-                ));
+                let raw =
+                    self.t.call(llvm::Type::int(bits).lanes(), format!("am.gather.{bits}"), &[&at, offset]);
+                loaded.push(self.t.reinterpret(&raw, element));
             }
         }
         if scalar == Scalar::Bool {
-            return self.t.value(format_args!("icmp ne <32 x i8> {}, zeroinitializer", loaded[0]));
+            return self.t.icmp(IntPredicate::Ne, &loaded[0], 0);
         }
         if parts == 1 {
             return loaded.remove(0);
@@ -301,28 +291,27 @@ impl Emitter<'_, '_> {
     fn load_unit_rows(&mut self, at: &Opd, unit: u32, size: u32) -> Opd {
         let (unit, bits) = (unit * 8, size * 8);
         self.need(Helper::LoadUnits(unit, bits));
-        self.t.value(format_args!("call <32 x i{bits}> @am.load.units.{unit}.{bits}(ptr {at})"))
+        self.t.call(llvm::Type::int(bits).lanes(), format!("am.load.units.{unit}.{bits}"), &[at])
     }
 
     /// Stores the active lanes of such a scalar.
     fn store_unit_rows(&mut self, at: &Opd, unit: u32, scalar: Scalar, value: &Opd) {
-        let int = format!("i{}", scalar.size() * 8);
-        let ty = lanes_type(&int);
-        let mut new = super::cast::reinterpret(&mut self.t, Width::All, scalar_type(scalar), &int, value);
+        let int = llvm::Type::int(scalar.size() * 8);
+        let mut new = self.t.reinterpret(value, int);
         if let Mask::Some(mask) = self.position.mask.clone() {
             let old = self.load_unit_rows(at, unit, scalar.size());
-            new = self.t.select(MASK, &mask, &ty, &new, &old);
+            new = self.t.select(&mask, &new, &old);
         }
         let (unit, bits) = (unit * 8, scalar.size() * 8);
         self.need(Helper::StoreUnits(unit, bits));
-        self.t.line(format_args!("call void @am.store.units.{unit}.{bits}(ptr {at}, {ty} {new})"));
+        self.t.call_void(format!("am.store.units.{unit}.{bits}"), &[at, &new]);
     }
 
     fn store_spot(&mut self, spot: &Spot, item: Item, lanes: &[Lane]) {
         let is_uniform = spot.address.offset.is_uniform();
         let base = spot.address.place.base.clone();
         let size = i64::from(item.scalar.size());
-        let fits = !matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes());
+        let fits = !matches!(spot.address.place.len, Opd::Int(_, len) if len < item.bytes());
         if !fits {
             return self.report_outside(spot);
         }
@@ -371,35 +360,35 @@ impl Emitter<'_, '_> {
         value: &Opd,
     ) {
         if good.is_none() && scalar.size() > unit {
-            let at = self.t.offset(base, &Opd::Int(start));
+            let at = self.t.offset(base, start);
             let at = self.t.offset(&at, offset);
             return self.store_unit_rows(&at, unit, scalar, value);
         }
         let (part_scalar, element) = unit_scalar(scalar, unit);
         let parts = if scalar == Scalar::Bool {
-            vec![self.t.value(format_args!("zext {MASK} {value} to <32 x i8>"))]
+            vec![self.t.zext(value, I8.lanes())]
         } else if part_scalar == scalar {
             vec![value.clone()]
         } else {
             super::cast::bitcast(&mut self.t, Width::All, scalar, std::slice::from_ref(value), part_scalar)
         };
-        let ty = lanes_type(element);
+        let ty = element.lanes();
         for (part, new) in parts.iter().enumerate() {
-            let at = self.t.offset(base, &Opd::Int(start + part as i64 * i64::from(unit) * 32));
+            let at = self.t.offset(base, start + part as i64 * i64::from(unit) * 32);
             let Some(good) = good else {
                 let at = self.t.offset(&at, offset);
                 let value = match self.position.mask.clone() {
                     Mask::All => new.clone(),
                     Mask::Some(mask) => {
-                        let old = self.t.load(&ty, &at, unit);
-                        self.t.select(MASK, &mask, &ty, new, &old)
+                        let old = self.t.load(ty, &at, unit);
+                        self.t.select(&mask, new, &old)
                     }
                 };
-                self.t.store(&ty, &value, &at, unit);
+                self.t.store(&value, &at, unit);
                 continue;
             };
-            let int = format!("i{}", unit * 8);
-            let raw = super::cast::reinterpret(&mut self.t, Width::All, element, &int, new);
+            let int = llvm::Type::int(unit * 8);
+            let raw = self.t.reinterpret(new, int);
             self.scatter_private(&at, offset, good, unit * 8, &raw);
         }
     }
@@ -408,8 +397,8 @@ impl Emitter<'_, '_> {
     pub(super) fn scatter_private(&mut self, base: &Opd, places: &Opd, good: &Opd, bits: u32, value: &Opd) {
         self.need(Helper::Store(bits));
         let slow = self.slow_buffers();
-        self.t.store(&lanes_type(&format!("i{bits}")), value, &slow.values, 64);
-        let place = super::allocation::Place::known(base.clone(), Opd::Int(i64::MAX), Root::Many);
+        self.t.store(value, &slow.values, 64);
+        let place = super::allocation::Place::known(base.clone(), Opd::i64(i64::MAX), Root::Many);
         let address =
             Address { place, offset: Lane::Varying(places.clone()), value: None, extra: 0, site: 0 };
         let outer = std::mem::replace(&mut self.position.mask, Mask::Some(good.clone()));
@@ -420,17 +409,17 @@ impl Emitter<'_, '_> {
 }
 
 /// The type of which one unit holds one: the scalar itself if it fits a unit exactly.
-fn unit_scalar(scalar: Scalar, unit: u32) -> (Scalar, &'static str) {
+fn unit_scalar(scalar: Scalar, unit: u32) -> (Scalar, llvm::Type) {
     if scalar == Scalar::Bool {
-        return (Scalar::I8, "i8");
+        return (Scalar::I8, I8);
     }
     if scalar.size() == unit {
         return (scalar, scalar_type(scalar));
     }
     match unit {
-        1 => (Scalar::I8, "i8"),
-        2 => (Scalar::I16, "i16"),
-        4 => (Scalar::I32, "i32"),
-        _ => (Scalar::I64, "i64"),
+        1 => (Scalar::I8, I8),
+        2 => (Scalar::I16, I16),
+        4 => (Scalar::I32, I32),
+        _ => (Scalar::I64, I64),
     }
 }

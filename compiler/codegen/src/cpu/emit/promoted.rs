@@ -5,9 +5,9 @@
 
 use anymetal_ir::{Inst, Scalar, Value};
 
-use super::lane::{Lane, Width};
+use super::lane::Lane;
 use super::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::llvm::{Opd, scalar_type};
 use anymetal_analysis::divergence::Shape;
 use anymetal_simd::storage::{PromotedType, Root};
 
@@ -28,16 +28,16 @@ impl Emitter<'_, '_> {
         let slots: Vec<Opd> = match &self.plan.divergence.variables[var] {
             Shape::Affine(shape) if shape.is_constant => Vec::new(),
             Shape::Affine(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
-            _ => vec![self.t.alloca(&lanes_type(element), 64)],
+            _ => vec![self.t.alloca(element.lanes(), 64)],
         };
         if self.plan.regions.wg_uniform_vars[var] {
             // No undefined bits may reach a branch; other promoted variables are set where regions begin.
-            let (ty, zero) = match &self.plan.divergence.variables[var] {
-                Shape::Affine(_) => (element.to_owned(), zero_of(self.promoted_scalar(var))),
-                _ => (lanes_type(element), Opd::text("zeroinitializer")),
+            let zero = match &self.plan.divergence.variables[var] {
+                Shape::Affine(_) => zero_of(self.promoted_scalar(var)),
+                _ => Opd::zero(element.lanes()),
             };
             for slot in &slots {
-                self.t.start_line(format_args!("store {ty} {zero}, ptr {slot}, align 8"));
+                self.t.in_start(|t| t.store(&zero, &slot, 8));
             }
         }
         self.registers.promoted_slots.insert(var, slots.clone());
@@ -57,7 +57,7 @@ impl Emitter<'_, '_> {
                 let bases = slots.iter().map(|slot| self.t.load(element, slot, 8)).collect();
                 Lane::Affine { bases, shape, assumption: None }
             }
-            _ => Lane::Varying(self.t.load(&lanes_type(element), &slots[0], 64)),
+            _ => Lane::Varying(self.t.load(element.lanes(), &slots[0], 64)),
         }
     }
 
@@ -67,7 +67,6 @@ impl Emitter<'_, '_> {
         if self.set_tile_var(var, lane) {
             return;
         }
-        let element = self.element_of(self.plan.facts.storage.vars[var].ty);
         let slots = self.promoted_slots(var);
         match lane {
             Lane::Affine { bases, .. } => {
@@ -79,10 +78,10 @@ impl Emitter<'_, '_> {
                     bases.len()
                 );
                 for (slot, base) in slots.iter().zip(bases) {
-                    self.t.store(element, base, slot, 8);
+                    self.t.store(base, slot, 8);
                 }
             }
-            Lane::Varying(vector) => self.t.store(&lanes_type(element), vector, &slots[0], 64),
+            Lane::Varying(vector) => self.t.store(vector, &slots[0], 64),
         }
     }
 
@@ -99,7 +98,7 @@ impl Emitter<'_, '_> {
         let mut lane = self.rebase(lane, element, &shape);
         if is_masked && let (Mask::Some(mask), Lane::Varying(new)) = (self.position.mask.clone(), &lane) {
             let old = self.load_promoted(var).vector(&mut self.t, element);
-            lane = Lane::Varying(self.t.select(MASK, &mask, &lanes_type(element), new, &old));
+            lane = Lane::Varying(self.t.select(&mask, new, &old));
         }
         self.set_promoted(var, &lane);
     }
@@ -140,11 +139,11 @@ impl Emitter<'_, '_> {
         match lane {
             Lane::Affine { shape, .. } if shape.is_uniform() => {
                 let one = lane.at(&mut self.t, source, 0);
-                Lane::uniform(super::cast::reinterpret(&mut self.t, Width::One, source, target, &one))
+                Lane::uniform(self.t.reinterpret(&one, target))
             }
             _ => {
                 let all = lane.vector(&mut self.t, source);
-                Lane::Varying(super::cast::reinterpret(&mut self.t, Width::All, source, target, &all))
+                Lane::Varying(self.t.reinterpret(&all, target))
             }
         }
     }

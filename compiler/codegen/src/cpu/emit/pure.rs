@@ -10,8 +10,8 @@ use super::arith::{self, Arithmetic};
 use super::cast;
 use super::lane::{Lane, Width};
 use super::{Emitter, zero_lane};
-use crate::cpu::llvm_text::{MASK, Opd, scalar_type};
 use crate::elementwise::constant;
+use crate::llvm::{I32, IntPredicate, Opd, scalar_type};
 use anymetal_analysis::divergence::{Affine, Shape, transfer};
 use anymetal_simd::float_range;
 
@@ -135,14 +135,13 @@ impl Emitter<'_, '_> {
             }
             Op::Select(c, a, b) => {
                 let (x, y) = (get(self, *a, k), get(self, *b, k));
-                let ty = width.ty(self.scalar(*a));
                 let condition = if usize::from(function.ty(*c).lanes()) == 1 { 0 } else { k };
                 if self.shape(*c, condition).is_uniform() {
                     let c = self.uniform(*c, condition);
-                    return self.t.select("i1", &c, &ty, &x, &y);
+                    return self.t.select(&c, &x, &y);
                 }
                 let c = self.vector(*c, condition);
-                self.t.select(MASK, &c, &ty, &x, &y)
+                self.t.select(&c, &x, &y)
             }
             Op::Cast(op, a) => {
                 let (x, from) = (get(self, *a, k), self.scalar(*a));
@@ -162,10 +161,8 @@ impl Emitter<'_, '_> {
                 let (x, i, y) = (get(self, *a, k), get(self, *index, 0), get(self, *s, 0));
                 let n = i64::from(function.ty(*a).lanes());
                 let i = self.modulo(width, &i, n);
-                let ints = width.of("i32");
-                let here = self.t.value(format_args!("icmp eq {ints} {i}, {}", width.int("i32", k as i64)));
-                let ty = width.ty(self.scalar(*a));
-                self.t.value(format_args!("select {} {here}, {ty} {y}, {ty} {x}", width.of("i1")))
+                let here = self.t.icmp(IntPredicate::Eq, &i, k as i64);
+                self.t.select(&here, &y, &x)
             }
             op => unreachable!("{op:?} is not elementwise"),
         }
@@ -174,9 +171,8 @@ impl Emitter<'_, '_> {
     /// The index modulo the length of a vector (which the IR defines for any bits).
     fn modulo(&mut self, width: Width, index: &Opd, n: i64) -> Opd {
         assert!(n > 0, "a vector has components");
-        let ints = width.of("i32");
-        let n = width.int("i32", n);
-        self.t.value(format_args!("urem {ints} {index}, {n}"))
+        let n = width.int(I32, n);
+        self.t.urem(index, &n)
     }
 
     pub(super) fn math(&mut self, inst: Inst, function: MathFn, width: Width, args: &[Opd]) -> Opd {
@@ -186,9 +182,8 @@ impl Emitter<'_, '_> {
         let scalars: Vec<Scalar> = values.iter().map(|&value| self.scalar(value)).collect();
         let result = self.scalar(data.result.expect("a function has a result"));
         if function == MathFn::Fma && data.fp != FpMode::Safe && scalars[0] == Scalar::F32 {
-            let ty = width.of("float");
             let operands: Vec<&Opd> = args.iter().collect();
-            return self.t.intrinsic("fma", &ty, arith::flags(data.fp), &operands);
+            return self.t.intrinsic("fma", arith::flags(data.fp), &operands);
         }
         let count = width.count() as u32;
         let is_plain = (function, data.fp, scalars[0]) == (MathFn::Rsqrt, FpMode::Fast, Scalar::F32)
@@ -201,12 +196,13 @@ impl Emitter<'_, '_> {
         let outside = scalar_type;
         let mut operands = Vec::new();
         for (arg, &scalar) in args.iter().zip(&scalars) {
-            let arg = cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside(scalar), arg);
-            operands.push(format!("{} {arg}", width.of(outside(scalar))));
+            let arg = self.t.reinterpret(arg, outside(scalar));
+            operands.push(arg);
         }
         let ty = width.of(outside(result));
-        let value = self.t.value(format_args!("call {ty} @{name}({})", operands.join(", ")));
-        cast::reinterpret(&mut self.t, width, outside(result), scalar_type(result), &value)
+        let operands: Vec<&Opd> = operands.iter().collect();
+        let value = self.t.call(ty, &name, &operands);
+        self.t.reinterpret(&value, scalar_type(result))
     }
 
     fn bitcast(&mut self, a: Value, result: Value) -> Vec<Lane> {
@@ -235,14 +231,11 @@ impl Emitter<'_, '_> {
         let n = usize::from(self.function().ty(a).lanes());
         let index = self.operand(width, index, 0);
         let index = self.modulo(width, &index, n as i64);
-        let ty = width.ty(self.scalar(a));
         let mut chosen = self.operand(width, a, 0);
         for k in 1..n {
-            let ints = width.of("i32");
-            let here = self.t.value(format_args!("icmp eq {ints} {index}, {}", width.int("i32", k as i64)));
+            let here = self.t.icmp(IntPredicate::Eq, &index, k as i64);
             let other = self.operand(width, a, k);
-            chosen =
-                self.t.value(format_args!("select {} {here}, {ty} {other}, {ty} {chosen}", width.of("i1")));
+            chosen = self.t.select(&here, &other, &chosen);
         }
         self.wrap(width, chosen)
     }

@@ -5,7 +5,7 @@ use anymetal_ir::{Query, Value};
 
 use super::Emitter;
 use super::lane::{Lane, Width};
-use crate::cpu::llvm_text::{Opd, vector_const};
+use crate::llvm::{Binary, Cast, FLOAT, I32, MemFlags, Opd, vector_const};
 use anymetal_analysis::divergence::{Affine, Position, Shape};
 
 impl Emitter<'_, '_> {
@@ -19,7 +19,7 @@ impl Emitter<'_, '_> {
         match query {
             Query::ThreadIndexInSimdgroup | Query::ThreadIndexInQuadgroup => {
                 let modulo = if query == Query::ThreadIndexInSimdgroup { 32 } else { 4 };
-                Lane::Varying(vector_const("i32", (0..32).map(|lane| lane % modulo)))
+                Lane::Varying(vector_const(I32, (0..32).map(|lane| lane % modulo)))
             }
             Query::ThreadIndexInThreadgroup => self.based(&Position::linear(), 0, result),
             Query::ThreadPositionInThreadgroup(axis) => {
@@ -32,7 +32,7 @@ impl Emitter<'_, '_> {
                 self.in_grid(inside, axis_of(axis), result)
             }
             Query::QuadgroupIndexInThreadgroup => {
-                let base = self.t.mul("i32", &self.position.simdgroup.clone(), &Opd::Int(8));
+                let base = self.t.mul(&self.position.simdgroup.clone(), 8);
                 self.affine(base, result)
             }
             Query::SimdgroupIndexInThreadgroup => Lane::uniform(self.position.simdgroup.clone()),
@@ -52,11 +52,11 @@ impl Emitter<'_, '_> {
                 let mut threads = self.full_size(0);
                 for axis in 1..3 {
                     let size = self.full_size(axis);
-                    threads = self.t.mul("i32", &threads, &size);
+                    threads = self.t.mul(&threads, &size);
                 }
                 Lane::uniform(self.divided_up(&threads, 32))
             }
-            Query::ThreadsPerSimdgroup => Lane::uniform(Opd::Int(32)),
+            Query::ThreadsPerSimdgroup => Lane::uniform(Opd::i32(32)),
             Query::QuadgroupsPerThreadgroup => {
                 let threads = self.group.threads.clone();
                 Lane::uniform(self.divided_up(&threads, 4))
@@ -66,10 +66,10 @@ impl Emitter<'_, '_> {
 
     pub(super) fn divided_up(&mut self, count: &Opd, by: i64) -> Opd {
         assert!(by > 0, "the divisor is positive, not {by}");
-        let sum = self.t.add("i32", count, &Opd::Int(by - 1));
+        let sum = self.t.add(count, by - 1);
         match sum {
-            Opd::Int(sum) => Opd::Int(sum / by),
-            sum => self.t.value(format_args!("udiv i32 {sum}, {by}")),
+            Opd::Int(_, sum) => Opd::i32(sum / by),
+            sum => self.t.udiv(&sum, by),
         }
     }
 
@@ -77,16 +77,14 @@ impl Emitter<'_, '_> {
     pub(super) fn launch_field(&mut self, field: i64, axis: usize) -> Opd {
         assert!(axis < 3, "axes are x, y and z");
         let launch = self.group.launch.clone();
-        let at = self
-            .t
-            .entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {}", field + 4 * axis as i64));
-        self.t.entry_value(format_args!("load i32, ptr {at}, align 4, !invariant.load !1"))
+        let at = self.t.in_entry(|t| t.field(&launch, field + 4 * axis as i64));
+        self.t.in_entry(|t| t.load(I32, &at, MemFlags::with(4, ", !invariant.load !1")))
     }
 
     /// The full threadgroup's size along an axis.
     fn full_size(&mut self, axis: usize) -> Opd {
         match self.shared.options.group_size {
-            Some(size) => Opd::Int(i64::from(size[axis])),
+            Some(size) => Opd::i32(i64::from(size[axis])),
             None => self.launch_field(LAUNCH_GROUP_SIZE, axis),
         }
     }
@@ -104,16 +102,16 @@ impl Emitter<'_, '_> {
 
     fn based(&mut self, position: &Position, axis: usize, result: Value) -> Lane {
         match position {
-            Position::Zero => Lane::uniform(Opd::Int(0)),
+            Position::Zero => Lane::uniform(Opd::i32(0)),
             Position::Known(pattern) => Lane::known(Affine::known(*pattern)),
             Position::Based { divide, modulo, .. } => {
                 let mut base = self.position.first.clone();
                 assert!(*divide > 0, "threadgroup sizes are not zero");
                 if *divide != 1 {
-                    base = self.t.value(format_args!("udiv i32 {base}, {divide}"));
+                    base = self.t.udiv(&base, i64::from(*divide));
                 }
                 if *modulo != 0 {
-                    base = self.t.value(format_args!("urem i32 {base}, {modulo}"));
+                    base = self.t.urem(&base, i64::from(*modulo));
                 }
                 self.affine(base, result)
             }
@@ -123,38 +121,38 @@ impl Emitter<'_, '_> {
 
     /// The position along an axis by division, lane by lane.
     fn computed(&mut self, axis: usize) -> Opd {
-        let ints = Width::All.of("i32");
+        let ints = Width::All.of(I32);
         let first = self.position.first.clone();
-        let base = self.t.splat("i32", &first);
-        let lanes = vector_const("i32", 0..32);
-        let linear = self.t.value(format_args!("add {ints} {base}, {lanes}"));
+        let base = self.t.splat(&first);
+        let lanes = vector_const(I32, 0..32);
+        let linear = self.t.add(&base, &lanes);
         let [x, y, _] = self.group.size.clone();
-        let divide = |this: &mut Self, op: &str, a: &Opd, by: &Opd| {
-            let by_all = this.t.splat("i32", by);
+        let divide = |this: &mut Self, op: Binary, a: &Opd, by: &Opd| {
+            let by_all = this.t.splat(by);
             if by.is_const() {
-                return this.t.value(format_args!("{op} {ints} {a}, {by_all}"));
+                return this.t.binary(op, a, &by_all);
             }
             // Exact: the index is below 2^11.
-            let floats = Width::All.of("float");
-            let p = this.t.value(format_args!("uitofp {ints} {a} to {floats}"));
-            let q = this.t.value(format_args!("uitofp {ints} {by_all} to {floats}"));
-            let quotient = this.t.value(format_args!("fdiv {floats} {p}, {q}"));
-            let quotient = this.t.value(format_args!("fptoui {floats} {quotient} to {ints}"));
-            if op == "udiv" {
+            let floats = Width::All.of(FLOAT);
+            let p = this.t.cast(Cast::UiToFp, a, floats);
+            let q = this.t.cast(Cast::UiToFp, &by_all, floats);
+            let quotient = this.t.binary(Binary::FDiv, &p, &q);
+            let quotient = this.t.cast(Cast::FpToUi, &quotient, ints);
+            if op == Binary::UDiv {
                 return quotient;
             }
-            let whole = this.t.value(format_args!("mul {ints} {quotient}, {by_all}"));
-            this.t.value(format_args!("sub {ints} {a}, {whole}"))
+            let whole = this.t.mul(&quotient, &by_all);
+            this.t.sub(a, &whole)
         };
         match axis {
-            0 => divide(self, "urem", &linear, &x),
+            0 => divide(self, Binary::URem, &linear, &x),
             1 => {
-                let row = divide(self, "udiv", &linear, &x);
-                divide(self, "urem", &row, &y)
+                let row = divide(self, Binary::UDiv, &linear, &x);
+                divide(self, Binary::URem, &row, &y)
             }
             _ => {
-                let row = divide(self, "udiv", &linear, &x);
-                divide(self, "udiv", &row, &y)
+                let row = divide(self, Binary::UDiv, &linear, &x);
+                divide(self, Binary::UDiv, &row, &y)
             }
         }
     }
@@ -163,7 +161,7 @@ impl Emitter<'_, '_> {
     pub(super) fn start_of_group(&mut self, axis: usize) -> Opd {
         let size = self.full_size(axis);
         let position = self.group.position[axis].clone();
-        self.t.mul("i32", &position, &size)
+        self.t.mul(&position, &size)
     }
 
     /// Adds where the threadgroup begins.
@@ -171,15 +169,15 @@ impl Emitter<'_, '_> {
         let start = self.start_of_group(axis);
         match (&inside, self.shape(result, 0)) {
             (Lane::Varying(vector), _) => {
-                let start = self.t.splat("i32", &start);
-                Lane::Varying(self.t.value(format_args!("add <32 x i32> {vector}, {start}")))
+                let start = self.t.splat(&start);
+                Lane::Varying(self.t.add(&vector, &start))
             }
             (lane, Shape::Affine(shape)) => {
                 let step = shape.segment_len();
                 let bases = (0..shape.segments)
                     .map(|segment| {
-                        let inner = lane.at(&mut self.t, "i32", segment * step);
-                        self.t.add("i32", &start, &inner)
+                        let inner = lane.at(&mut self.t, I32, segment * step);
+                        self.t.add(&start, &inner)
                     })
                     .collect();
                 Lane::Affine { bases, shape, assumption: None }

@@ -7,8 +7,8 @@
 use super::control::Context;
 use super::group_span::Span;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{MASK, Opd};
 use crate::limits::cpu::MAX_REGION_COPY;
+use crate::llvm::{I32, IntPredicate, MASK, Opd};
 
 impl Emitter<'_, '_> {
     pub(super) fn region(&mut self, number: usize) {
@@ -30,7 +30,7 @@ impl Emitter<'_, '_> {
             return self.region_in_span(number, &span, !is_edge, polls);
         }
         let done = if runs_all { self.region_interior(number, polls) } else { None };
-        let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
+        let simdgroups = self.begin_simdgroups_at(&Opd::i32(0), polls);
         self.simdgroup_of_region(number, runs_all && !is_edge);
         self.end_simdgroups(simdgroups);
         if let Some(done) = done {
@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
     /// Runs a region for those SIMD-groups that have something to do in it.
     fn region_in_span(&mut self, number: usize, span: &Span, may_copy: bool, polls: bool) {
         let (enter, done) = (self.t.block(), self.t.block());
-        let some = self.t.icmp("ult", "i32", &span.start, &span.end);
+        let some = self.t.icmp(IntPredicate::ULt, &span.start, &span.end);
         self.t.branch_if(&some, enter, done);
         self.t.label(enter);
         if span.is_single() {
@@ -60,22 +60,22 @@ impl Emitter<'_, '_> {
     fn region_with_tail(&mut self, number: usize, polls: bool) {
         let threads = self.group.threads.clone();
         let full = match &threads {
-            Opd::Int(threads) => Opd::Int(threads / 32),
-            threads => self.t.value(format_args!("lshr i32 {threads}, 5")),
+            Opd::Int(_, threads) => Opd::i32(threads / 32),
+            threads => self.t.lshr(&threads, 5),
         };
         let rest = match &threads {
-            Opd::Int(threads) => Opd::Int(threads % 32),
-            threads => self.t.value(format_args!("and i32 {threads}, 31")),
+            Opd::Int(_, threads) => Opd::i32(threads % 32),
+            threads => self.t.and(&threads, 31),
         };
         let (enter, tail, done) = (self.t.block(), self.t.block(), self.t.block());
-        let any_full = self.t.icmp("ne", "i32", &full, &Opd::Int(0));
+        let any_full = self.t.icmp(IntPredicate::Ne, &full, 0);
         self.t.branch_if(&any_full, enter, tail);
         self.t.label(enter);
-        let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
+        let simdgroups = self.begin_simdgroups_at(&Opd::i32(0), polls);
         self.lanes_of_region(number, Mask::All);
         self.next_simdgroup(simdgroups, &full, tail);
         self.t.label(tail);
-        let any_rest = self.t.icmp("ne", "i32", &rest, &Opd::Int(0));
+        let any_rest = self.t.icmp(IntPredicate::Ne, &rest, 0);
         let partial = self.t.block();
         self.t.branch_if(&any_rest, partial, done);
         self.t.label(partial);
@@ -98,7 +98,7 @@ impl Emitter<'_, '_> {
             let insts = self.plan.regions.regions[number].insts.clone();
             if may_copy && self.size(&insts) <= MAX_REGION_COPY {
                 let (full, partial) = (self.t.block(), self.t.block());
-                let all = self.t.icmp("eq", "i32", &live, &Opd::Int(-1));
+                let all = self.t.icmp(IntPredicate::Eq, &live, -1);
                 self.t.branch_if(&all, full, partial);
                 self.t.label(full);
                 self.lanes_of_region(number, Mask::All);
@@ -106,7 +106,7 @@ impl Emitter<'_, '_> {
                 self.t.label(partial);
                 copy = true;
             }
-            mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
+            mask = Mask::Some(self.t.bitcast(&live, MASK));
         }
         let copies = self.position.copies_left;
         if copy || !may_copy || mask != Mask::All {
@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
         let end = self.t.block();
         self.position.region_slot = self.plan.regions.tracks_live.then(|| {
             let slot = self.t.alloca(MASK, 4);
-            self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
+            self.t.store(&Opd::zero(MASK), &slot, 4);
             slot
         });
         self.position.mask = mask.clone();
@@ -148,9 +148,9 @@ impl Emitter<'_, '_> {
         self.save_promoted(number);
         if let Some(slot) = self.position.region_slot.take() {
             let left = self.t.load(MASK, &slot, 4);
-            let live = self.t.value(format_args!("bitcast {MASK} {left} to i32"));
+            let live = self.t.bitcast(&left, I32);
             let at = self.frame.clone();
-            self.t.store("i32", &live, &at, 4);
+            self.t.store(&live, &at, 4);
         }
     }
 
@@ -158,7 +158,7 @@ impl Emitter<'_, '_> {
     fn end_of_region_part(&mut self) {
         if let Some(slot) = self.position.region_slot.clone() {
             let left = self.position.mask.operand();
-            self.t.store(MASK, &left, &slot, 4);
+            self.t.store(&left, &slot, 4);
         }
     }
 

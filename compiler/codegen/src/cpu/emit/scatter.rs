@@ -11,7 +11,7 @@ use super::indexed_gather::IndexedAccess;
 use super::lane::Lane;
 use super::memory::{Address, Item, MemoryType};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
+use crate::llvm::{I8, I64, LANES, MemFlags, Opd};
 use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::{Piece, Run};
 
@@ -30,8 +30,8 @@ impl Emitter<'_, '_> {
         let at = self.t.offset(&address.place.base, &side.start);
         match self.position.mask.clone() {
             Mask::All => {
-                let (ty, metadata) = (lanes_type(item.memory_type()), self.store_metadata(&address.place));
-                self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}"));
+                let metadata = self.store_metadata(&address.place);
+                self.t.store(&value, &at, MemFlags::with(1, metadata));
             }
             Mask::Some(mask) => {
                 let lanes: Vec<usize> = (0..LANES).collect();
@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
             Some(known) => known,
             None => self.indices_in_bounds(address, indexed, item.bytes()),
         };
-        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
+        let is_certain = ok.is_true() || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         if !is_certain {
             self.t.branch_likely(&ok, fast, slow);
@@ -82,7 +82,7 @@ impl Emitter<'_, '_> {
             Some(known) => known,
             None => self.lanes_in_bounds(address, &offsets, item.bytes()).0,
         };
-        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
+        let is_certain = ok.is_true() || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         if !is_certain {
             self.t.branch_likely(&ok, fast, slow);
@@ -119,7 +119,7 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
         self.write_pieces(address, item, values, (&bases, &shape, pieces));
-        if !ok.is_text("true") {
+        if !ok.is_true() {
             self.t.branch(join);
             self.t.label(slow);
             self.store_slowly(address, item, values);
@@ -148,14 +148,14 @@ impl Emitter<'_, '_> {
         let metadata = self.store_metadata(&address.place);
         let all = Run { segment: 0, lane: 0, lanes: LANES, same: false };
         let whole = self.interleaved(element, values, &all);
-        let (count, poison) = (item.count, Opd::text("poison"));
+        let count = item.count;
         let elements = |&lane: &usize| (0..count).map(move |k| lane * count + k);
         // All in the order of the pieces: then each is part of a vector, which costs less than permuting for
         // it.
         let order: Vec<_> =
             pieces.iter().flat_map(|piece| &piece.lanes).flat_map(elements).map(Some).collect();
         let whole = match pieces.len() < LANES {
-            true => self.t.shuffle(element, LANES * count, &whole, &poison, &order),
+            true => self.t.pick(&whole, &order),
             false => whole,
         };
         let mut next = 0;
@@ -166,36 +166,28 @@ impl Emitter<'_, '_> {
             };
             next += picks.len();
             let offset = shape.at(lanes[0]).wrapping_add(address.extra);
-            let start = self.t.add("i64", &bases[*segment], &Opd::Int(offset));
+            let start = self.t.add(&bases[*segment], offset);
             let at = self.t.offset(&address.place.base, &start);
-            let piece = self.t.shuffle(element, LANES * count, &whole, &poison, &picks);
+            let piece = self.t.pick(&whole, &picks);
             match self.position.mask.clone() {
                 Mask::Some(mask) if self.writes_back(&address.place) => {
                     self.store_active(&address.place, item, &piece, &at, &mask, lanes);
                 }
                 _ => {
-                    let n = picks.len();
-                    self.t.line(format_args!("store <{n} x {element}> {piece}, ptr {at}, align 1{metadata}"));
+                    self.t.store(&piece, &at, MemFlags::with(1, metadata));
                 }
             }
         }
     }
 
     fn scatter(&mut self, address: &Address, item: Item, values: &[Opd], offsets: &Opd) {
-        self.t.expect(offsets, "<32 x i64>");
+        self.t.expect(offsets, I64.lanes());
         let mask = self.position.mask.operand();
-        let ty = lanes_type(item.memory_type());
-        let suffix = mangle(&ty);
-        self.t.declare(format!(
-            "declare void @llvm.masked.scatter.{suffix}.v32p0({ty}, <32 x ptr>, i32, {MASK})"
-        ));
+        let name = format!("llvm.masked.scatter.{}.v32p0", item.memory_type().lanes().suffix());
         for (k, value) in values.iter().enumerate() {
-            let element = Opd::Int(i64::from(item.scalar.size()) * k as i64);
-            let base = self.t.offset(&address.place.base, &element);
-            let places = self.t.value(format_args!("getelementptr i8, ptr {base}, <32 x i64> {offsets}"));
-            self.t.line(format_args!(
-                "call void @llvm.masked.scatter.{suffix}.v32p0({ty} {value}, <32 x ptr> {places}, i32 1, {MASK} {mask})"
-            ));
+            let base = self.t.offset(&address.place.base, i64::from(item.scalar.size()) * k as i64);
+            let places = self.t.address(I8, &base, offsets);
+            self.t.call_void_declared(&name, &[value, &places, &Opd::i32(1), &mask]);
         }
     }
 }

@@ -4,8 +4,8 @@
 //! arrays are those of the SIMD-group whose turn it is.
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Bound, Opd, vector_const};
 use crate::limits::cpu::MAX_SIMDGROUPS;
+use crate::llvm::{Binary, BlockName, Bound, I1, I32, I64, IntPredicate, Opd, vector_const};
 
 /// Open code for SIMD-groups.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) enum SimdgroupLoop {
 impl Emitter<'_, '_> {
     /// Opens a loop over the SIMD-groups, whose iterations are short.
     pub(super) fn begin_simdgroups(&mut self) -> SimdgroupLoop {
-        self.begin_simdgroups_at(&Opd::Int(0), false)
+        self.begin_simdgroups_at(&Opd::i32(0), false)
     }
 
     /// Opens a loop over the SIMD-groups from `start` on; `polls`: before each further one. Where SIMD-groups
@@ -34,21 +34,21 @@ impl Emitter<'_, '_> {
             self.enter_simdgroup(own);
             return SimdgroupLoop::Own;
         }
-        let slot = self.t.alloca("i32", 4);
-        self.t.store("i32", start, &slot, 4);
+        let slot = self.t.alloca(I32, 4);
+        self.t.store(start, &slot, 4);
         let head = self.t.block();
         self.t.loop_header(head, (!polls).then_some(Bound::Trips(MAX_SIMDGROUPS)));
-        let simdgroup = self.t.load("i32", &slot, 4);
+        let simdgroup = self.t.load(I32, &slot, 4);
         self.enter_simdgroup(simdgroup);
         SimdgroupLoop::Each { head, slot, polls }
     }
 
     pub(super) fn enter_simdgroup(&mut self, simdgroup: Opd) {
         self.position.first = match &simdgroup {
-            Opd::Int(number) => Opd::Int(number * 32),
-            number => self.t.value(format_args!("shl nuw nsw i32 {number}, 5")),
+            Opd::Int(_, number) => Opd::i32(number * 32),
+            number => self.t.binary_with(Binary::Shl, "nuw nsw ", number, 5),
         };
-        self.t.expect(&simdgroup, "i32");
+        self.t.expect(&simdgroup, I32);
         self.position.simdgroup = simdgroup;
         assert!(
             self.shared.frame_bytes.is_multiple_of(64) && self.shared.scratch_bytes.is_multiple_of(64),
@@ -60,12 +60,12 @@ impl Emitter<'_, '_> {
             let scratch = self.group.scratch.clone();
             let wide = match &self.position.simdgroup {
                 // The scratch is the SIMD-group's own.
-                _ if self.own_simdgroup.is_some() => Opd::Int(0),
-                Opd::Int(number) => Opd::Int(*number),
-                number => self.t.value(format_args!("zext i32 {number} to i64")),
+                _ if self.own_simdgroup.is_some() => Opd::i64(0),
+                Opd::Int(_, number) => Opd::i64(*number),
+                number => self.t.zext(number, I64),
             };
-            let offset = self.t.mul("i64", &wide, &Opd::Int(self.shared.frame_bytes as i64));
-            let offset = self.t.add("i64", &offset, &Opd::Int(self.shared.scratch_bytes as i64));
+            let offset = self.t.mul(&wide, self.shared.frame_bytes as i64);
+            let offset = self.t.add(&offset, self.shared.scratch_bytes as i64);
             self.frame = self.t.offset(&scratch, &offset);
         }
         self.find_arrays();
@@ -93,10 +93,10 @@ impl Emitter<'_, '_> {
         if polls {
             self.poll();
         }
-        let current = self.t.load("i32", &slot, 4);
-        let next = self.t.value(format_args!("add nuw nsw i32 {current}, 1"));
-        self.t.store("i32", &next, &slot, 4);
-        let more = self.t.icmp("ult", "i32", &next, end);
+        let current = self.t.load(I32, &slot, 4);
+        let next = self.t.binary_with(Binary::Add, "nuw nsw ", &current, 1);
+        self.t.store(&next, &slot, 4);
+        let more = self.t.icmp(IntPredicate::ULt, &next, end);
         self.t.branch_if(&more, head, done);
     }
 
@@ -106,17 +106,17 @@ impl Emitter<'_, '_> {
             Some(threads) if threads.is_multiple_of(32) => return Mask::All,
             Some(threads) if threads < 32 => {
                 return Mask::Some(vector_const(
-                    "i1",
+                    I1,
                     (0..32).map(|lane| i64::from(lane < i64::from(threads))),
                 ));
             }
             _ => {}
         }
         let (threads, first) = (self.group.threads.clone(), self.position.first.clone());
-        let left = self.t.sub("i32", &threads, &first);
-        let left = self.t.splat("i32", &left);
-        let lanes = vector_const("i32", 0..32);
-        Mask::Some(self.t.value(format_args!("icmp ult <32 x i32> {lanes}, {left}")))
+        let left = self.t.sub(&threads, &first);
+        let left = self.t.splat(&left);
+        let lanes = vector_const(I32, 0..32);
+        Mask::Some(self.t.icmp(IntPredicate::ULt, &lanes, &left))
     }
 
     pub(super) fn initialise_live(&mut self) {
@@ -125,7 +125,7 @@ impl Emitter<'_, '_> {
         let mask = self.existing_lanes();
         let bits = self.mask_bits(&mask);
         let at = self.frame.clone();
-        self.t.store("i32", &bits, &at, 4);
+        self.t.store(&bits, &at, 4);
         self.end_simdgroups(simdgroups);
     }
 }

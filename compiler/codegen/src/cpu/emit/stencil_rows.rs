@@ -10,17 +10,16 @@ use anymetal_ir::{Inst, Scalar};
 use anymetal_opt::RemarkId;
 
 use super::allocation::Place;
-use super::cast;
-use super::lane::{Lane, Width};
+use super::lane::Lane;
 use super::memory::Address;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::llvm::{self, I32, IntPredicate, LANES, MemFlags, Opd, scalar_type};
 use anymetal_simd::access::extent_of_segment;
 use anymetal_simd::bundles::Part;
 use anymetal_simd::stencil_rows::{RowLoads, RowSet};
 
 /// The type of a span's elements.
-const ELEMENT: &str = "i32";
+const ELEMENT: llvm::Type = I32;
 
 /// Elements of a whole vector of a span.
 const WHOLE: usize = 16;
@@ -117,13 +116,13 @@ impl<'a> Emitter<'a, '_> {
             unreachable!("members of a stencil row have affine offsets")
         };
         let (less, bytes) = extent_of_segment(&loads.lanes, 0, loads.item.bytes());
-        let start = self.t.add("i64", &bases[0], &Opd::Int(less));
+        let start = self.t.add(&bases[0], less);
         let bytes = match loads.span(&self.shared.options.features) {
             Some(elements) => elements as i64 * loads.item.bytes(),
             None => bytes + (high.offset - low.offset),
         };
         let limit = self.limit_up_to(&address.place, bytes, loads.max_offset + less);
-        let in_bounds = self.t.icmp("ult", "i64", &start, &limit);
+        let in_bounds = self.t.icmp(IntPredicate::ULt, &start, &limit);
         Conditions { forms, in_bounds: vec![in_bounds] }
     }
 
@@ -178,10 +177,9 @@ impl<'a> Emitter<'a, '_> {
         let slow_from = self.t.current();
         self.t.branch(join);
         self.t.label(join);
-        let ty = Width::All.ty(loads.item.scalar);
         let merge = |this: &mut Self, (x, y): (Vec<Opd>, Vec<Opd>)| {
             assert_eq!(x.len(), y.len(), "both ways load the same components");
-            let one = |(x, y)| Lane::Varying(this.t.phi(&ty, &[(x, from), (y, slow_from)]));
+            let one = |(x, y)| Lane::Varying(this.t.phi(&[(x, from), (y, slow_from)]));
             x.iter().zip(&y).map(one).collect()
         };
         fast.into_iter().zip(slow).map(|both| merge(self, both)).collect()
@@ -196,7 +194,7 @@ impl<'a> Emitter<'a, '_> {
         };
         assert_eq!(bases.len(), 1, "the lanes of a stencil row are contiguous from one base");
         if let Some(span) = loads.span(&self.shared.options.features) {
-            let start = self.t.add("i64", &bases[0], &Opd::Int(loads.lanes.at(0)));
+            let start = self.t.add(&bases[0], loads.lanes.at(0));
             return self.load_slices(&address.place, &start, loads, span);
         }
         let one = |part: &Part| {
@@ -220,9 +218,9 @@ impl<'a> Emitter<'a, '_> {
         let mut pieces = Vec::new();
         for first in (0..elements).step_by(WHOLE) {
             let count = WHOLE.min(elements - first);
-            let at = self.t.add("i64", start, &Opd::Int(first as i64 * size));
+            let at = self.t.add(start, first as i64 * size);
             let at = self.t.offset(&place.base, &at);
-            let part = self.t.value(format_args!("load <{count} x {ELEMENT}>, ptr {at}, align 1{metadata}"));
+            let part = self.t.load(ELEMENT.vector(count), &at, MemFlags::with(1, metadata));
             pieces.push((count, part));
         }
         let span = Span::new(pieces);
@@ -232,12 +230,11 @@ impl<'a> Emitter<'a, '_> {
 
     /// A member's lanes.
     fn slice(&mut self, span: &Span, scalar: Scalar, shift: usize) -> Opd {
-        let poison = Opd::text("poison");
         let piece = |this: &mut Self, at: usize| match &span.pieces[at] {
             (WHOLE, piece) => piece.clone(),
             (count, piece) => {
                 let picks: Vec<_> = (0..WHOLE).map(|i| (i < *count).then_some(i)).collect();
-                this.t.shuffle(ELEMENT, *count, piece, &poison, &picks)
+                this.t.pick(piece, &picks)
             }
         };
         let elements: usize = span.pieces.iter().map(|&(count, _)| count).sum();
@@ -251,10 +248,10 @@ impl<'a> Emitter<'a, '_> {
                 }
                 let high = piece(self, at + 1);
                 let picks: Vec<_> = (shift..shift + WHOLE).map(Some).collect();
-                self.t.shuffle(ELEMENT, WHOLE, &low, &high, &picks)
+                self.t.shuffle(&low, &high, &picks)
             })
             .collect();
-        let all = self.t.concat(ELEMENT, WHOLE, parts);
-        cast::reinterpret(&mut self.t, Width::All, ELEMENT, scalar_type(scalar), &all)
+        let all = self.t.concat(parts);
+        self.t.reinterpret(&all, scalar_type(scalar))
     }
 }

@@ -9,7 +9,7 @@ use anymetal_opt::Feature;
 use super::Emitter;
 use super::allocation::Place;
 use super::memory::{Item, MemoryType};
-use crate::cpu::llvm_text::{LANES, Opd};
+use crate::llvm::{self, FLOAT, HALF, I8, I16, I32, I64, LANES, MemFlags, Opd};
 use anymetal_simd::access::Run;
 
 /// Bytes of a quarter.
@@ -33,12 +33,12 @@ fn pairs(low: usize, n: usize) -> [usize; 4] {
 
 impl Emitter<'_, '_> {
     /// How many quarters these lanes' items are, if they are better transposed by quarters.
-    fn quarters(&self, element: &str, count: usize, lanes: usize) -> Option<usize> {
+    fn quarters(&self, element: llvm::Type, count: usize, lanes: usize) -> Option<usize> {
         let features = self.shared.options.features;
         let size = match element {
-            "i8" => 1,
-            "i16" | "half" => 2,
-            "i32" | "float" => 4,
+            I8 => 1,
+            I16 | HALF => 2,
+            I32 | FLOAT => 4,
             _ => return None,
         };
         let bytes = lanes * count * size;
@@ -57,20 +57,25 @@ impl Emitter<'_, '_> {
     ) -> Option<Vec<Opd>> {
         let element = item.memory_type();
         // Bytes are mostly widened, and a byte of each lane's word is a shift away.
-        let quarters = self.quarters(element, item.count, lanes).filter(|_| element != "i8")?;
-        let offset = |quarter: usize| Opd::Int((quarter * QUARTER) as i64);
+        let quarters = self.quarters(element, item.count, lanes).filter(|_| element != I8)?;
+        let offset = |quarter: usize| Opd::i64((quarter * QUARTER) as i64);
         let places: Vec<Opd> = (0..quarters).map(|quarter| self.t.offset(at, &offset(quarter))).collect();
         let words = self.load_quads(place, &places, lanes / quarters, 1);
-        Some(words.iter().map(|words| self.words_as(quarters, words, element, lanes)).collect())
+        Some(words.iter().map(|words| self.words_as(words, element, lanes)).collect())
     }
 
     /// The reverse: the run's lanes of each element, as they are in memory.
-    pub(super) fn store_by_quarters(&mut self, element: &str, values: &[Opd], run: &Run) -> Option<Opd> {
+    pub(super) fn store_by_quarters(
+        &mut self,
+        element: llvm::Type,
+        values: &[Opd],
+        run: &Run,
+    ) -> Option<Opd> {
         // One for each word of an element's vector.
         let n = self.quarters(element, values.len(), run.lanes)?;
         let columns = [0, 1, 2, 3].map(|k| {
-            let own = self.lanes_of(element, &values[k], run);
-            self.as_words(element, run.lanes, &own, n)
+            let own = self.lanes_of(&values[k], run);
+            self.as_words(&own, n)
         });
         // Registers at a time: LLVM looks through shuffles of vectors that it has to split, and undoes the
         // steps.
@@ -80,7 +85,7 @@ impl Emitter<'_, '_> {
             let own: Vec<_> = (first..first + register).map(Some).collect();
             let columns = columns.clone().map(|words| match n == register {
                 true => words,
-                false => self.t.shuffle("i32", n, &words, &Opd::text("poison"), &own),
+                false => self.t.pick(&words, &own),
             });
             let [a, b, c, d] = self
                 .transposed(&columns, register)
@@ -90,12 +95,12 @@ impl Emitter<'_, '_> {
                     .into_iter()
                     .flat_map(|row| (0..4).map(move |word| Some(row + quarter + word)))
                     .collect();
-                registers.push(self.t.shuffle("i32", register, &a, &b, &picks));
-                registers.push(self.t.shuffle("i32", register, &c, &d, &picks));
+                registers.push(self.t.shuffle(&a, &b, &picks));
+                registers.push(self.t.shuffle(&c, &d, &picks));
             }
         }
-        let whole = self.t.concat("i32", 8, registers);
-        Some(self.words_as(4 * n, &whole, element, run.lanes * values.len()))
+        let whole = self.t.concat(registers);
+        Some(self.words_as(&whole, element, run.lanes * values.len()))
     }
 
     /// Four 32-bit words from each place, transposed, `quads` times one after the other. Where a place has
@@ -122,11 +127,11 @@ impl Emitter<'_, '_> {
                     let quarters = (0..step / 4)
                         .map(|quarter| {
                             let at = &places[4 * quarter + row];
-                            let at = self.t.offset(at, &Opd::Int((QUARTER * quad) as i64));
-                            self.t.value(format_args!("load <4 x i32>, ptr {at}, align 1{metadata}"))
+                            let at = self.t.offset(at, (QUARTER * quad) as i64);
+                            self.t.load(I32.vector(4), &at, MemFlags::with(1, metadata))
                         })
                         .collect();
-                    let row = self.t.concat("i32", 4, quarters);
+                    let row = self.t.concat(quarters);
                     self.transpose_in_quarters(&row, step, lanes_in_place, true)
                 });
                 for (part, words) in parts.iter_mut().zip(self.transposed(&rows, step)) {
@@ -134,7 +139,7 @@ impl Emitter<'_, '_> {
                 }
             }
         }
-        parts.into_iter().map(|parts| self.t.concat("i32", step, parts)).collect()
+        parts.into_iter().map(|parts| self.t.concat(parts)).collect()
     }
 
     /// Two 64-bit words from each place, transposed, `pairs` times one after the other.
@@ -147,20 +152,20 @@ impl Emitter<'_, '_> {
             for (pair, parts) in parts.chunks_mut(2).enumerate() {
                 let rows = [0, 1].map(|row| {
                     let quarters = places.iter().skip(row).step_by(2).map(|at| {
-                        let at = self.t.offset(at, &Opd::Int((QUARTER * pair) as i64));
-                        self.t.value(format_args!("load <2 x i64>, ptr {at}, align 1{metadata}"))
+                        let at = self.t.offset(at, (QUARTER * pair) as i64);
+                        self.t.load(I64.vector(2), &at, MemFlags::with(1, metadata))
                     });
                     let quarters = quarters.collect();
-                    self.t.concat("i64", 2, quarters)
+                    self.t.concat(quarters)
                 });
                 for (word, part) in parts.iter_mut().enumerate() {
                     let n = LINES_TOGETHER;
                     let picks: Vec<_> = (0..n).map(|lane| Some(lane / 2 * 2 + word + lane % 2 * n)).collect();
-                    part.push(self.t.shuffle("i64", n, &rows[0], &rows[1], &picks));
+                    part.push(self.t.shuffle(&rows[0], &rows[1], &picks));
                 }
             }
         }
-        parts.into_iter().map(|parts| self.t.concat("i64", LINES_TOGETHER, parts)).collect()
+        parts.into_iter().map(|parts| self.t.concat(parts)).collect()
     }
 
     /// Transposes the four by four words that the same quarters of four vectors of `n` words are.
@@ -168,7 +173,7 @@ impl Emitter<'_, '_> {
         assert!(n.is_multiple_of(4), "{n} words are not a multiple of four");
         let mut weave = |a: &Opd, b: &Opd, picks: [usize; 4]| {
             let picks: Vec<_> = (0..n).map(|word| Some(word / 4 * 4 + picks[word % 4])).collect();
-            self.t.shuffle("i32", n, a, b, &picks)
+            self.t.shuffle(a, b, &picks)
         };
         let [a, b, c, d] = rows;
         let [low, high] = [0, 2].map(|half| {
@@ -186,7 +191,7 @@ impl Emitter<'_, '_> {
             return row.clone();
         }
         assert!(matches!(items, 2 | 4), "{items} items do not fill a word evenly");
-        let small = format!("i{}", 32 / items);
+        let small = llvm::Type::int((32 / items) as u32);
         let (rows, columns) = if apart { (4, items) } else { (items, 4) };
         let in_quarter = 4 * items;
         let picks: Vec<_> = (0..n * items)
@@ -194,26 +199,26 @@ impl Emitter<'_, '_> {
             .map(|(first, i)| Some(first + i % columns * rows + i / columns))
             .collect();
         let total = n * items;
-        let elements = self.words_as(n, row, &small, total);
-        let transposed = self.t.shuffle(&small, total, &elements, &Opd::text("poison"), &picks);
-        self.as_words(&small, total, &transposed, n)
+        let elements = self.words_as(row, small, total);
+        let transposed = self.t.pick(&elements, &picks);
+        self.as_words(&transposed, n)
     }
 
-    fn words_as(&mut self, n: usize, words: &Opd, element: &str, count: usize) -> Opd {
-        self.t.value(format_args!("bitcast <{n} x i32> {words} to <{count} x {element}>"))
+    fn words_as(&mut self, words: &Opd, element: llvm::Type, count: usize) -> Opd {
+        self.t.bitcast(words, element.vector(count))
     }
 
-    fn as_words(&mut self, element: &str, count: usize, elements: &Opd, n: usize) -> Opd {
-        self.t.value(format_args!("bitcast <{count} x {element}> {elements} to <{n} x i32>"))
+    fn as_words(&mut self, elements: &Opd, n: usize) -> Opd {
+        self.t.bitcast(elements, I32.vector(n))
     }
 
     /// A run's lanes of a vector of all.
-    pub(super) fn lanes_of(&mut self, element: &str, value: &Opd, run: &Run) -> Opd {
+    pub(super) fn lanes_of(&mut self, value: &Opd, run: &Run) -> Opd {
         assert!(run.lane + run.lanes <= LANES, "a run ends with the last lane");
         if run.lanes == LANES {
             return value.clone();
         }
         let own: Vec<_> = (run.lane..run.lane + run.lanes).map(Some).collect();
-        self.t.shuffle(element, LANES, value, &Opd::text("poison"), &own)
+        self.t.pick(value, &own)
     }
 }

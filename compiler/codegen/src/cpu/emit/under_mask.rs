@@ -8,7 +8,7 @@ use super::allocation::Place;
 use super::available_checks::Test;
 use super::memory::{Address, Item, MemoryType};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, mangle};
+use crate::llvm::{self, I1, LANES, MASK, MemFlags, Opd, VOID};
 use anymetal_simd::storage::Root;
 
 impl Emitter<'_, '_> {
@@ -19,13 +19,11 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads a vector's active lanes; the others are zero.
-    pub(super) fn masked_load(&mut self, ty: &str, at: &Opd, lanes: (usize, &Opd)) -> Opd {
-        let ((count, mask), suffix) = (lanes, mangle(ty));
-        self.t.expect(mask, &format!("<{count} x i1>"));
-        self.t.declare(format!("declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{count} x i1>, {ty})"));
-        self.t.value(format_args!(
-            "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{count} x i1> {mask}, {ty} zeroinitializer)"
-        ))
+    pub(super) fn masked_load(&mut self, ty: llvm::Type, at: &Opd, lanes: (usize, &Opd)) -> Opd {
+        let (count, mask) = lanes;
+        self.t.expect(mask, I1.vector(count));
+        let name = format!("llvm.masked.load.{}.p0", ty.suffix());
+        self.t.call_declared(ty, &name, &[at, &Opd::i32(1), mask, &Opd::zero(ty)])
     }
 
     /// Stores what those of the given lanes have that are active; in memory they are contiguous. The place
@@ -49,21 +47,18 @@ impl Emitter<'_, '_> {
             return self.store_first(item, value, at, (lanes.len(), first), metadata);
         }
         let count = lanes.len() * item.count;
-        let ty = format!("<{count} x {}>", item.memory_type());
+        let ty = item.memory_type().vector(count);
         let mask = &self.mask_of_elements(item, mask, lanes);
         if !self.writes_back(place) {
-            let suffix = mangle(&ty);
-            self.t.declare(format!(
-                "declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{count} x i1>)"
-            ));
-            return self.t.line(format_args!(
-                "call void @llvm.masked.store.{suffix}.p0({ty} {value}, ptr {at}, i32 1, <{count} x i1> {mask}){metadata}"
-            ));
+            let name = format!("llvm.masked.store.{}.p0", value.ty().suffix());
+            let args = [value, at, &Opd::i32(1), mask];
+            self.t.declare_for(VOID, &name, &args);
+            return self.t.call_void_with(&name, &args, metadata);
         }
-        let old = self.t.value(format_args!("load {ty}, ptr {at}, align 1{metadata}"));
-        let new = self.t.select(&format!("<{count} x i1>"), mask, &ty, value, &old);
+        let old = self.t.load(ty, at, MemFlags::with(1, metadata));
+        let new = self.t.select(mask, value, &old);
         // Of a plain store LLVM makes one under the mask.
-        self.t.line(format_args!("store volatile {ty} {new}, ptr {at}, align 1{metadata}"));
+        self.t.store(&new, at, MemFlags::with(1, metadata).volatile(true));
     }
 
     fn mask_of_elements(&mut self, item: Item, mask: &Opd, lanes: &[usize]) -> Opd {
@@ -71,7 +66,7 @@ impl Emitter<'_, '_> {
             return mask.clone();
         }
         let picks: Vec<_> = lanes.iter().flat_map(|&lane| (0..item.count).map(move |_| Some(lane))).collect();
-        self.t.shuffle("i1", LANES, mask, &Opd::text("poison"), &picks)
+        self.t.pick(mask, &picks)
     }
 
     /// How many of the given lanes are active, if that is known now and it is the first ones.
@@ -89,16 +84,16 @@ impl Emitter<'_, '_> {
         value: &Opd,
         at: &Opd,
         (lanes, first): (usize, usize),
-        metadata: &str,
+        metadata: &'static str,
     ) {
         assert!(first <= lanes, "{first} active lanes of {lanes}");
-        let (element, total, mut done) = (item.memory_type(), lanes * item.count, 0);
+        let mut done = 0;
         while done < first * item.count {
             let piece = 1 << (first * item.count - done).ilog2();
             let picks: Vec<_> = (done..done + piece).map(Some).collect();
-            let part = self.t.shuffle(element, total, value, &Opd::text("poison"), &picks);
-            let at = self.t.offset(at, &Opd::Int(i64::from(item.scalar.size()) * done as i64));
-            self.t.line(format_args!("store <{piece} x {element}> {part}, ptr {at}, align 1{metadata}"));
+            let part = self.t.pick(value, &picks);
+            let at = self.t.offset(at, i64::from(item.scalar.size()) * done as i64);
+            self.t.store(&part, &at, MemFlags::with(1, metadata));
             done += piece;
         }
     }

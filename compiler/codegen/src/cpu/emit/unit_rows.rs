@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use crate::cpu::llvm_text::LANES;
+use crate::llvm::LANES;
 
 /// The text of `@am.load.units.UNIT.BITS`: one scalar of all lanes, in bits.
 pub(super) fn load_units(unit: u32, bits: u32) -> String {

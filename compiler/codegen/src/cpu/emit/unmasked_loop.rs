@@ -9,7 +9,7 @@ use anymetal_simd::constructs::LoopForm;
 
 use super::control::Context;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Bound};
+use crate::llvm::{BlockName, Bound};
 
 impl Emitter<'_, '_> {
     /// Writes the copy, which continues at `masked` with the lanes that are left, or at `exit`; `false` if

@@ -9,7 +9,7 @@ use anymetal_ir::Scalar;
 
 use super::MathDef;
 use super::value::{Operand, Val};
-use crate::llvm_text::Bound;
+use crate::llvm::Bound;
 
 /// Type of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

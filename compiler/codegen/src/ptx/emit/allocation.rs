@@ -11,7 +11,7 @@ use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value, ValueD
 
 use super::Emitter;
 use crate::elementwise::Width;
-use crate::llvm_text::Opd;
+use crate::llvm::{self, Binary, GLOBAL, I8, I32, I64, IntPredicate, Opd, PTR, SHARED};
 use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, saturated_forward};
 use anymetal_analysis::ranges::offset_bound;
 use anymetal_analysis::roots::Root;
@@ -19,8 +19,6 @@ use anymetal_analysis::roots::Root;
 /// An allocation.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// LLVM's pointer type.
-    pub(super) ty: &'static str,
     pub(super) base: Opd,
     /// Bytes, 64 bits.
     pub(super) len: Opd,
@@ -103,7 +101,7 @@ impl Emitter<'_> {
     /// The allocation of a pointer with a known one; `space` is the pointer's.
     pub(super) fn place(&mut self, root: Root, space: Space) -> Place {
         if matches!(root, Root::Unset | Root::Null | Root::Many) {
-            return Place { ty: pointer_type(space), base: Opd::text("null"), len: Opd::Int(0), root };
+            return Place { base: Opd::zero(pointer_type(space)), len: Opd::i64(0), root };
         }
         let number = self.number(root);
         if let Some(place) = self.places.known.get(&number) {
@@ -116,24 +114,26 @@ impl Emitter<'_> {
 
     fn new_place(&mut self, root: Root) -> Place {
         let module = self.input.module;
-        let (space, base, len) = match root {
+        let (base, len) = match root {
             Root::Argument(index) => return self.argument_place(index),
             Root::Threadgroup(var) => {
                 let size = module.threadgroup_vars[var.index()].size;
-                (Space::Threadgroup, Self::symbol(format_args!("threadgroup.{}", var.0)), size as i64)
+                (Self::symbol(SHARED, format!("threadgroup.{}", var.0)), size as i64)
             }
             Root::Global(global) => {
                 let size = module.globals[global.index()].bytes.len();
-                (Space::Constant, Self::symbol(format_args!("global.{}", global.0)), size as i64)
+                (Self::symbol(GLOBAL, format!("global.{}", global.0)), size as i64)
             }
             Root::Local(local) => {
                 let data = &self.input.function.locals[local.index()];
-                let base = self.t.alloca(&format!("[{} x i8]", data.size), data.align.max(1));
-                (Space::Thread, base, data.size as i64)
+                let base = self.t.alloca_array(data.size, I8, data.align.max(1));
+                (base, data.size as i64)
             }
-            Root::Unset | Root::Null | Root::Many => (Space::Device, Opd::text("null"), 0),
+            Root::Unset | Root::Null | Root::Many => {
+                return Place { base: Opd::zero(GLOBAL), len: Opd::i64(0), root };
+            }
         };
-        Place { ty: pointer_type(space), base, len: Opd::Int(len), root }
+        Place { base, len: Opd::i64(len), root }
     }
 
     fn argument_place(&mut self, index: usize) -> Place {
@@ -142,16 +142,15 @@ impl Emitter<'_> {
         let (base, len) = (self.places.bases.get(&index).cloned(), self.places.lengths.get(&index).cloned());
         let (Some(base), Some(len)) = (base, len) else {
             // A disabled argument has no parameter: it is the null pointer.
-            let ty = pointer_type(argument.space);
-            return Place { ty, base: Opd::text("null"), len: Opd::Int(0), root };
+            return Place { base: Opd::zero(pointer_type(argument.space)), len: Opd::i64(0), root };
         };
         match argument.kind {
-            ArgKind::Buffer => Place { ty: pointer_type(Space::Device), base, len, root },
+            ArgKind::Buffer => Place { base, len, root },
             ArgKind::ThreadgroupMemory => {
-                let ty = pointer_type(Space::Threadgroup);
-                let base = self.t.entry_value(format_args!("getelementptr i8, {ty} @am_dynamic, i32 {base}"));
-                let len = self.t.entry_value(format_args!("zext i32 {len} to i64"));
-                Place { ty, base, len, root }
+                let memory = Opd::constant(SHARED, "@am_dynamic");
+                let base = self.t.in_entry(|t| t.address(I8, &memory, &base));
+                let len = self.t.in_entry(|t| t.zext(&len, I64));
+                Place { base, len, root }
             }
         }
     }
@@ -170,16 +169,12 @@ impl Emitter<'_> {
     /// The place in memory.
     pub(super) fn at(&mut self, address: &Address) -> Opd {
         let start = self.start(address);
-        let Place { ty, base, .. } = &address.place;
-        match start {
-            Opd::Int(0) => base.clone(),
-            start => self.t.value(format_args!("getelementptr i8, {ty} {base}, i64 {start}")),
-        }
+        self.t.offset(&address.place.base, &start)
     }
 
     /// The offset with what is added to it.
     pub(super) fn start(&mut self, address: &Address) -> Opd {
-        self.t.add("i64", &address.offset, &Opd::Int(address.extra))
+        self.t.add(&address.offset, address.extra)
     }
 
     // --- checks
@@ -191,7 +186,7 @@ impl Emitter<'_> {
             return Opd::bool(true);
         }
         let inside = self.is_inside(address, i64::from(bytes));
-        if inside.is_text("false") {
+        if inside.is_false() {
             return inside;
         }
         match self.unproved_alignment(address, align) {
@@ -225,12 +220,11 @@ impl Emitter<'_> {
         let position = if self.alignment_of_base(address.place.root) >= align {
             start
         } else {
-            let Place { ty, base, .. } = &address.place;
-            let base = self.t.value(format_args!("ptrtoint {ty} {base} to i64"));
-            self.t.add("i64", &base, &start)
+            let base = self.t.address_of(&address.place.base);
+            self.t.add(&base, &start)
         };
-        let low = self.t.value(format_args!("and i64 {position}, {}", align - 1));
-        Some((self.t.icmp("eq", "i64", &low, &Opd::Int(0)), known))
+        let low = self.t.and(&position, i64::from(align) - 1);
+        Some((self.t.icmp(IntPredicate::Eq, &low, 0), known))
     }
 
     /// Bytes that the first byte of an allocation is aligned to.
@@ -246,11 +240,11 @@ impl Emitter<'_> {
 
     fn is_inside(&mut self, address: &Address, bytes: i64) -> Opd {
         let place = &address.place;
-        if let (Opd::Int(offset), Opd::Int(len)) = (&address.offset, &place.len) {
+        if let (Opd::Int(_, offset), Opd::Int(_, len)) = (&address.offset, &place.len) {
             let start = offset.saturating_add(address.extra);
             return Opd::bool(start >= 0 && start.saturating_add(bytes) <= *len);
         }
-        if let Opd::Int(offset) = &address.offset {
+        if let Opd::Int(_, offset) = &address.offset {
             let start = offset.saturating_add(address.extra);
             if start >= 0 && start.saturating_add(bytes) <= self.bound_bytes(place.root) {
                 return Opd::bool(true);
@@ -261,7 +255,7 @@ impl Emitter<'_> {
             Added::AtMost { bytes, .. } => Some(bytes),
             Added::Anything => None,
         };
-        if let (Opd::Int(len), Some(added), true) = (&place.len, added, place.root != Root::Many) {
+        if let (Opd::Int(_, len), Some(added), true) = (&place.len, added, place.root != Root::Many) {
             let bound = self.bound_of_offset(address.pointer);
             let end = bound.and_then(|bound| {
                 let start = bound.checked_add(u64::try_from(address.extra).ok()?)?.checked_add(added)?;
@@ -276,7 +270,7 @@ impl Emitter<'_> {
         }
         let start = self.start(address);
         let limit = self.limit(place, bytes);
-        self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
+        self.t.icmp(IntPredicate::ULt, &start, &limit)
     }
 
     /// The largest offset that a pointer into a variable can have.
@@ -334,37 +328,37 @@ impl Emitter<'_> {
         let Indexed { index, signed, scale, constant } = indexed;
         let (mut index, mut need) = (self.one(index), bytes);
         if signed {
-            index = self.t.add("i32", &index, &Opd::Int(constant / i64::from(scale)));
+            index = self.t.add(&index, constant / i64::from(scale));
         } else {
             need += constant;
         }
         let (count, all) = self.count(&address.place, need, scale, signed);
-        let below = self.t.value(format_args!("icmp ult i32 {index}, {count}"));
-        if all.is_text("false") { below } else { self.t.value(format_args!("or i1 {below}, {all}")) }
+        let below = self.t.icmp(IntPredicate::ULt, &index, &count);
+        if all.is_false() { below } else { self.t.or(&below, &all) }
     }
 
     /// The number of valid indices, for accesses that end `need` bytes after `index × scale`; and whether all
     /// that there are are valid.
     fn count(&mut self, place: &Place, need: i64, scale: u32, signed: bool) -> (Opd, Opd) {
         let most: i64 = if signed { 1 << 31 } else { i64::from(u32::MAX) };
-        if let Opd::Int(len) = place.len {
+        if let Opd::Int(_, len) = place.len {
             let count = if len >= need { (len - need) / i64::from(scale) + 1 } else { 0 };
             let all = !signed && count > most;
-            return (Opd::Int(i64::from(count.min(most) as u32 as i32)), Opd::bool(all));
+            return (Opd::i32(i64::from(count.min(most) as u32 as i32)), Opd::bool(all));
         }
         let key = (self.number(place.root), need, scale, signed);
         if let Some(known) = self.places.counts.get(&key) {
             return known.clone();
         }
         let (t, len) = (&mut self.t, &place.len);
-        let fits = t.entry_value(format_args!("icmp uge i64 {len}, {need}"));
-        let room = t.entry_value(format_args!("sub i64 {len}, {need}"));
-        let quotient = t.entry_value(format_args!("udiv i64 {room}, {scale}"));
-        let more = t.entry_value(format_args!("add i64 {quotient}, 1"));
-        let count = t.entry_value(format_args!("select i1 {fits}, i64 {more}, i64 0"));
-        let beyond = t.entry_value(format_args!("icmp ugt i64 {count}, {most}"));
-        let capped = t.entry_value(format_args!("select i1 {beyond}, i64 {most}, i64 {count}"));
-        let narrow = t.entry_value(format_args!("trunc i64 {capped} to i32"));
+        let fits = t.in_entry(|t| t.icmp(IntPredicate::UGe, len, need));
+        let room = t.in_entry(|t| t.sub(len, need));
+        let quotient = t.in_entry(|t| t.udiv(&room, i64::from(scale)));
+        let more = t.in_entry(|t| t.add(&quotient, 1));
+        let count = t.in_entry(|t| t.select(&fits, &more, 0));
+        let beyond = t.in_entry(|t| t.icmp(IntPredicate::UGt, &count, most));
+        let capped = t.in_entry(|t| t.select(&beyond, &Opd::int(I64, most), &count));
+        let narrow = t.in_entry(|t| t.trunc(&capped, I32));
         // Signed indices end there anyway.
         let known = (narrow, if signed { Opd::bool(false) } else { beyond });
         self.places.counts.insert(key, known.clone());
@@ -373,22 +367,22 @@ impl Emitter<'_> {
 
     /// One more than the largest offset at which `bytes` bytes are in bounds.
     fn limit(&mut self, place: &Place, bytes: i64) -> Opd {
-        if let Opd::Int(len) = place.len {
-            return Opd::Int((len - bytes + 1).max(0));
+        if let Opd::Int(_, len) = place.len {
+            return Opd::i64((len - bytes + 1).max(0));
         }
         let (len, less) = (&place.len, bytes - 1);
         if place.root == Root::Many {
-            let fits = self.t.value(format_args!("icmp uge i64 {len}, {bytes}"));
-            let room = self.t.value(format_args!("sub i64 {len}, {less}"));
-            return self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"));
+            let fits = self.t.icmp(IntPredicate::UGe, len, bytes);
+            let room = self.t.binary(Binary::Sub, len, less);
+            return self.t.select(&fits, &room, 0);
         }
         let key = (self.number(place.root), bytes);
         if let Some(limit) = self.places.limits.get(&key) {
             return limit.clone();
         }
-        let fits = self.t.entry_value(format_args!("icmp uge i64 {len}, {bytes}"));
-        let room = self.t.entry_value(format_args!("sub i64 {len}, {less}"));
-        let limit = self.t.entry_value(format_args!("select i1 {fits}, i64 {room}, i64 0"));
+        let fits = self.t.in_entry(|t| t.icmp(IntPredicate::UGe, len, bytes));
+        let room = self.t.in_entry(|t| t.binary(Binary::Sub, len, less));
+        let limit = self.t.in_entry(|t| t.select(&fits, &room, 0));
         self.places.limits.insert(key, limit.clone());
         limit
     }
@@ -402,9 +396,9 @@ impl Emitter<'_> {
             Root::Many => offset,
             root => {
                 let code = self.code_of_root(root);
-                let sum = self.t.add("i64", &code, &offset);
+                let sum = self.t.add(&code, &offset);
                 match (&code, &offset) {
-                    (Opd::Int(_), Opd::Int(offset)) if (0..=LARGEST_OFFSET).contains(offset) => sum,
+                    (Opd::Int(_, _), Opd::Int(_, offset)) if (0..=LARGEST_OFFSET).contains(offset) => sum,
                     // The first byte's code is not saturated.
                     _ => saturated_forward(&mut self.t, Width::One, &code, &sum),
                 }
@@ -414,19 +408,19 @@ impl Emitter<'_> {
 
     /// The tagged pointer to the first byte of an allocation; null of an argument that nothing is bound to.
     fn code_of_root(&mut self, root: Root) -> Opd {
-        let code = Opd::Int((self.number(root) << 48) + BIAS);
+        let code = Opd::i64((self.number(root) << 48) + BIAS);
         match root {
-            Root::Null | Root::Unset | Root::Many => Opd::Int(0),
+            Root::Null | Root::Unset | Root::Many => Opd::i64(0),
             Root::Argument(_) => {
                 let place = self.place(root, Space::Device);
-                if place.base.is_text("null") {
-                    return Opd::Int(0);
+                if place.base.is_null() {
+                    return Opd::i64(0);
                 }
-                if place.ty != pointer_type(Space::Device) {
+                if place.base.ty() != GLOBAL {
                     return code;
                 }
-                let bound = self.t.value(format_args!("icmp ne {} {}, null", place.ty, place.base));
-                self.t.select("i1", &bound, "i64", &code, &Opd::Int(0))
+                let bound = self.t.icmp(IntPredicate::Ne, &place.base, &Opd::zero(GLOBAL));
+                self.t.select(&bound, &code, 0)
             }
             Root::Threadgroup(_) | Root::Global(_) | Root::Local(_) => code,
         }
@@ -442,29 +436,28 @@ impl Emitter<'_> {
     }
 
     fn untagged_offset(&mut self, tagged: &Opd) -> Opd {
-        let low = self.t.value(format_args!("and i64 {tagged}, {OFFSET_BITS}"));
-        self.t.sub("i64", &low, &Opd::Int(BIAS))
+        let low = self.t.and(tagged, OFFSET_BITS);
+        self.t.sub(&low, BIAS)
     }
 
     /// Allocation and offset of a tagged pointer for an access, which `stores`.
     pub(super) fn decode(&mut self, tagged: &Opd, space: Space, stores: bool) -> (Place, Opd) {
-        let ty = pointer_type(space);
-        let number = self.t.value(format_args!("lshr i64 {tagged}, 48"));
-        let (mut base, mut len) = (Opd::text("null"), Opd::Int(0));
+        let number = self.t.lshr(tagged, 48);
+        let (mut base, mut len) = (Opd::zero(pointer_type(space)), Opd::i64(0));
         for root in self.candidates(space) {
             let place = self.place(root, space);
-            if place.base.is_text("null") {
+            if place.base.is_null() {
                 continue;
             }
-            let is_it = self.t.value(format_args!("icmp eq i64 {number}, {}", self.number(root)));
-            base = self.t.select("i1", &is_it, ty, &place.base, &base);
-            len = self.t.select("i1", &is_it, "i64", &place.len, &len);
+            let is_it = self.t.icmp(IntPredicate::Eq, &number, self.number(root));
+            base = self.t.select(&is_it, &place.base, &base);
+            len = self.t.select(&is_it, &place.len, &len);
         }
         if matches!(space, Space::Device | Space::Constant) {
             (base, len) = self.resident_place(&number, (base, len), stores);
         }
         let offset = self.untagged_offset(tagged);
-        (Place { ty, base, len, root: Root::Many }, offset)
+        (Place { base, len, root: Root::Many }, offset)
     }
 
     /// The allocations that pointers of a space can have.
@@ -498,14 +491,14 @@ impl Emitter<'_> {
         let roots = [a, b].map(|pointer| self.root(pointer));
         let [Root::Argument(_), Root::Argument(_)] = roots else { return Opd::bool(false) };
         let [x, y] = roots.map(|root| {
-            let Place { ty, base, len, .. } = self.place(root, Space::Device);
-            let start = self.t.value(format_args!("ptrtoint {ty} {base} to i64"));
-            let end = self.t.add("i64", &start, &len);
+            let Place { base, len, .. } = self.place(root, Space::Device);
+            let start = self.t.address_of(&base);
+            let end = self.t.add(&start, &len);
             (start, end)
         });
-        let is_below = self.t.icmp("ule", "i64", &x.1, &y.0);
-        let is_above = self.t.icmp("ule", "i64", &y.1, &x.0);
-        self.t.value(format_args!("or i1 {is_below}, {is_above}"))
+        let is_below = self.t.icmp(IntPredicate::ULe, &x.1, &y.0);
+        let is_above = self.t.icmp(IntPredicate::ULe, &y.1, &x.0);
+        self.t.or(&is_below, &is_above)
     }
 
     /// Something that orders and equals as addresses of the pointers' spaces do.
@@ -514,28 +507,28 @@ impl Emitter<'_> {
             return self.tagged(pointer);
         }
         let Address { place, offset, .. } = self.address(pointer, AccessKind::Load);
-        if place.base.is_text("null") {
+        if place.base.is_null() {
             return offset;
         }
-        let bits = self.t.value(format_args!("ptrtoint {} {} to i64", place.ty, place.base));
-        let sum = self.t.add("i64", &bits, &offset);
+        let bits = self.t.address_of(&place.base);
+        let sum = self.t.add(&bits, &offset);
         if place.root != Root::Many {
             return sum;
         }
         // A null pointer has no offset; threadgroup memory has a valid address 0, which no pointer is equal
         // to by chance as long as it is told by its length.
         let tagged = self.one(pointer);
-        let number = self.t.value(format_args!("lshr i64 {tagged}, 48"));
-        let null = self.t.icmp("eq", "i64", &number, &Opd::Int(0));
-        self.t.select("i1", &null, "i64", &tagged, &sum)
+        let number = self.t.lshr(&tagged, 48);
+        let null = self.t.icmp(IntPredicate::Eq, &number, 0);
+        self.t.select(&null, &tagged, &sum)
     }
 }
 
 /// LLVM's type of pointers to a space. Constant data lies in global memory; thread memory is generic.
-pub(super) fn pointer_type(space: Space) -> &'static str {
+pub(super) fn pointer_type(space: Space) -> llvm::Type {
     match space {
-        Space::Device | Space::Constant => "ptr addrspace(1)",
-        Space::Threadgroup => "ptr addrspace(3)",
-        Space::Thread => "ptr",
+        Space::Device | Space::Constant => GLOBAL,
+        Space::Threadgroup => SHARED,
+        Space::Thread => PTR,
     }
 }

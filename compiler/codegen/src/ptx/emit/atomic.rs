@@ -4,7 +4,7 @@ use anymetal_abi::AccessKind;
 use anymetal_ir::{AtomicOp, Inst, Op, Scalar, Value};
 
 use super::{Emitter, zero};
-use crate::llvm_text::{Opd, rmw_name, scalar_type};
+use crate::llvm::{I32, I64, Opd, Rmw, SHARED, scalar_type};
 
 impl Emitter<'_> {
     pub(super) fn atomic(&mut self, inst: Inst) {
@@ -24,18 +24,17 @@ impl Emitter<'_> {
         let address = self.address(pointer, kind);
         let bytes = scalar.size();
         let site = self.site(inst, pointer, kind, bytes);
-        let result = data.result.map(|_| (scalar_type(scalar), zero(scalar)));
-        let space = address.place.ty;
+        let result = data.result.map(|_| zero(scalar));
         let op = &data.op;
         let value = self.guarded(&address, (bytes, bytes), site, result, |this, at| {
-            this.atomic_at(op, scalar, &format!("{space} {at}"), space, &operands)
+            this.atomic_at(op, scalar, at, &operands)
         });
         self.define(inst, value.into_iter().collect());
     }
 
     /// Floats are moved as their bits: NVPTX has loads, stores, exchanges and comparisons of integers.
-    fn atomic_at(&mut self, op: &Op, scalar: Scalar, at: &str, space: &str, operands: &[Opd]) -> Option<Opd> {
-        let scope = if space == "ptr addrspace(3)" { "block" } else { "device" };
+    fn atomic_at(&mut self, op: &Op, scalar: Scalar, at: &Opd, operands: &[Opd]) -> Option<Opd> {
+        let scope = if at.ty() == SHARED { "block" } else { "device" };
         let order = format!("syncscope(\"{scope}\") monotonic");
         let bytes = scalar.size();
         assert!(matches!(bytes, 4 | 8), "atomic operations do not have {bytes} bytes");
@@ -43,39 +42,27 @@ impl Emitter<'_> {
         if let Op::AtomicRmw(op, ..) = op
             && *op != AtomicOp::Exchange
         {
-            let (name, operand) = (rmw_name(*op), &operands[0]);
-            return Some(
-                self.t
-                    .value(format_args!("atomicrmw {name} {at}, {element} {operand} {order}, align {bytes}")),
-            );
+            let how = format!("{order}, align {bytes}");
+            return Some(self.t.atomicrmw((*op).into(), at, &operands[0], &how));
         }
-        let bits = if bytes == 8 { "i64" } else { "i32" };
-        let ints: Vec<Opd> = operands.iter().map(|operand| self.same_bits(element, bits, operand)).collect();
+        let bits = if bytes == 8 { I64 } else { I32 };
+        let ints: Vec<Opd> = operands.iter().map(|operand| self.t.reinterpret(operand, bits)).collect();
         let old = match op {
-            Op::AtomicLoad(_) => {
-                self.t.value(format_args!("load atomic {bits}, {at} {order}, align {bytes}"))
-            }
+            Op::AtomicLoad(_) => self.t.atomic_load(bits, at, &order, bytes),
             Op::AtomicRmw(..) => {
-                self.t.value(format_args!("atomicrmw xchg {at}, {bits} {} {order}, align {bytes}", ints[0]))
+                self.t.atomicrmw(Rmw::Exchange, at, &ints[0], &format!("{order}, align {bytes}"))
             }
             Op::AtomicCas(..) => {
-                let pair = self.t.value(format_args!(
-                    "cmpxchg {at}, {bits} {}, {bits} {} {order} monotonic, align {bytes}",
-                    ints[0], ints[1]
-                ));
-                self.t.value(format_args!("extractvalue {{ {bits}, i1 }} {pair}, 0"))
+                let how = format!("{order} monotonic, align {bytes}");
+                let exchanged = self.t.cmpxchg(at, [&ints[0], &ints[1]], &how);
+                self.t.value_before(&exchanged)
             }
             Op::AtomicStore(..) => {
-                self.t.line(format_args!("store atomic {bits} {}, {at} {order}, align {bytes}", ints[0]));
+                self.t.atomic_store(&ints[0], at, &order, bytes);
                 return None;
             }
             op => unreachable!("{op:?} is not atomic"),
         };
-        Some(self.same_bits(bits, element, &old))
-    }
-
-    /// The same bits as another type of the same size.
-    pub(super) fn same_bits(&mut self, from: &str, to: &str, value: &Opd) -> Opd {
-        if from == to { value.clone() } else { self.t.value(format_args!("bitcast {from} {value} to {to}")) }
+        Some(self.t.reinterpret(&old, element))
     }
 }

@@ -20,11 +20,12 @@
 use anymetal_ir::BarrierScope;
 
 use super::Emitter;
-use crate::llvm_text::Opd;
+use crate::llvm::{I32, I64, IntPredicate, Opd, SHARED};
 
 /// Bytes of threadgroup memory that barriers of lanes that diverge take.
 pub(in super::super) const BARRIER_BYTES: u64 = 272;
 
+/// Pointers to the variable's parts, with their type.
 const STATE: &str = "ptr addrspace(3) @am.barriers";
 const COMPLETED: &str = "ptr addrspace(3) getelementptr (i8, ptr addrspace(3) @am.barriers, i32 8)";
 const ENDED: &str = "ptr addrspace(3) getelementptr (i8, ptr addrspace(3) @am.barriers, i32 16)";
@@ -38,13 +39,13 @@ impl Emitter<'_> {
             BarrierScope::Threadgroup if self.facts.convergence.barriers_diverge() => {
                 self.divergent_barrier()
             }
-            BarrierScope::Threadgroup => self.call_void("llvm.nvvm.barrier0", &[]),
+            BarrierScope::Threadgroup => self.t.call_void_declared("llvm.nvvm.barrier0", &[]),
             BarrierScope::Simdgroup => {
                 let mask = self.active_lanes();
-                self.call_void("llvm.nvvm.bar.warp.sync", &[("i32", &mask)]);
+                self.t.call_void_declared("llvm.nvvm.bar.warp.sync", &[&mask]);
             }
             // Keeps what is stored before from what is computed after.
-            BarrierScope::Thread => self.t.line("call void asm sideeffect \"\", \"~{memory}\"()"),
+            BarrierScope::Thread => self.t.asm_void("", "~{memory}", ""),
         }
     }
 
@@ -68,29 +69,29 @@ impl Emitter<'_> {
         let (linear, lane) = (self.grid.linear.clone(), self.lane());
         let count = self.grid.count();
         let simdgroups = self.divided_up(&count, 5);
-        let simdgroups = self.t.value(format_args!("zext i32 {simdgroups} to i64"));
-        let end = self.t.value(format_args!("shl i64 1, {simdgroups}"));
-        let live = self.t.value(format_args!("sub i64 {end}, 1"));
-        let state = self.t.value(format_args!("shl i64 {live}, 32"));
+        let simdgroups = self.t.zext(&simdgroups, I64);
+        let end = self.t.shl(&Opd::int(I64, 1), &simdgroups);
+        let live = self.t.sub(&end, 1);
+        let state = self.t.shl(&live, 32);
         let [set, set_lane, own, done] = std::array::from_fn(|_| self.t.block());
-        let is_first = self.t.value(format_args!("icmp eq i32 {linear}, 0"));
+        let is_first = self.t.icmp(IntPredicate::Eq, &linear, 0);
         self.t.branch_if(&is_first, set, set_lane);
         self.t.label(set);
-        self.t.line(format_args!("store i64 {state}, {STATE}, align 8"));
-        self.t.line(format_args!("store i32 0, {COMPLETED}, align 4"));
+        self.t.store(&state, &shared(STATE), 8);
+        self.t.store(&Opd::i32(0), &shared(COMPLETED), 4);
         self.t.branch(set_lane);
         self.t.label(set_lane);
-        let leads = self.t.value(format_args!("icmp eq i32 {lane}, 0"));
+        let leads = self.t.icmp(IntPredicate::Eq, &lane, 0);
         self.t.branch_if(&leads, own, done);
         self.t.label(own);
-        let simdgroup = self.t.value(format_args!("lshr i32 {linear}, 5"));
+        let simdgroup = self.t.lshr(&linear, 5);
         for words in [ENDED, BUSY] {
-            let word = self.t.value(format_args!("getelementptr i32, {words}, i32 {simdgroup}"));
-            self.t.line(format_args!("store i32 0, ptr addrspace(3) {word}, align 4"));
+            let word = self.t.address(I32, &shared(words), &simdgroup);
+            self.t.store(&Opd::int(I32, 0), &word, 4);
         }
         self.t.branch(done);
         self.t.label(done);
-        self.call_void("llvm.nvvm.barrier0", &[]);
+        self.t.call_void_declared("llvm.nvvm.barrier0", &[]);
     }
 
     fn divergent_barrier(&mut self) {
@@ -101,9 +102,8 @@ impl Emitter<'_> {
             self.t.declare(declaration);
         }
         let (mask, linear, stop) = (self.active_lanes(), self.grid.linear.clone(), self.grid.stop.clone());
-        let arguments = format!("i32 {mask}, i32 {linear}, ptr addrspace(1) {stop}");
-        let stopped = self.t.value(format_args!("call i32 @am.barrier({arguments})"));
-        let goes_on = self.t.value(format_args!("icmp eq i32 {stopped}, 0"));
+        let stopped = self.t.call(I32, "am.barrier", &[&mask, &linear, &stop]);
+        let goes_on = self.t.icmp(IntPredicate::Eq, &stopped, 0);
         let on = self.t.block();
         self.t.branch_likely(&goes_on, on, self.exit);
         self.t.label(on);
@@ -120,7 +120,7 @@ impl Emitter<'_> {
             self.t.declare(declaration);
         }
         let (linear, count): (Opd, Opd) = (self.grid.linear.clone(), self.grid.count());
-        self.t.line(format_args!("call void @am.barrier.end(i32 {linear}, i32 {count})"));
+        self.t.call_void("am.barrier.end", &[&linear, &count]);
     }
 
     pub(super) fn helper(&mut self, name: &str, text: impl FnOnce() -> String) {
@@ -130,6 +130,12 @@ impl Emitter<'_> {
             self.helpers.insert(name.to_owned(), text);
         }
     }
+}
+
+/// The operand that a pointer to threadgroup memory is, which is written with its type.
+pub(super) fn shared(pointer: &str) -> Opd {
+    let address = pointer.strip_prefix("ptr addrspace(3) ").expect("it is a pointer to threadgroup memory");
+    Opd::constant(SHARED, address)
 }
 
 const DECLARATIONS: [&str; 5] = [

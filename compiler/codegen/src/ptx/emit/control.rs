@@ -10,7 +10,7 @@ use anymetal_ir::{Block, Inst, Label, Op, Scalar, SwitchCase, Value};
 use super::Emitter;
 use super::frames::{Exit, Frame};
 use crate::cpu::CodegenError;
-use crate::llvm_text::{BlockName, Opd, wrap_int};
+use crate::llvm::{self, BlockName, I32, IntPredicate, Opd, wrap_int};
 
 impl Emitter<'_> {
     pub(super) fn construct(&mut self, inst: Inst) -> Result<(), CodegenError> {
@@ -62,11 +62,11 @@ impl Emitter<'_> {
             return self.set_active_lanes(&here);
         }
         let variable = self.exit_variable();
-        let wanted = self.t.load("i32", &variable, 4);
-        let mut stays = self.t.value(format_args!("icmp eq i32 {wanted}, 0"));
+        let wanted = self.t.load(I32, &variable, 4);
+        let mut stays = self.t.icmp(IntPredicate::Eq, &wanted, 0);
         if let Some(own) = own.filter(|_| came_by_own) {
-            let by_own = self.t.value(format_args!("icmp eq i32 {wanted}, {}", own.code()));
-            stays = self.t.value(format_args!("or i1 {stays}, {by_own}"));
+            let by_own = self.t.icmp(IntPredicate::Eq, &wanted, own.code());
+            stays = self.t.or(&stays, &by_own);
         }
         let here = self.ballot(entered, &stays);
         self.set_active_lanes(&here);
@@ -77,7 +77,7 @@ impl Emitter<'_> {
             self.dispatch(&wanted, &exits);
         }
         self.t.label(on);
-        self.t.store("i32", &Opd::Int(0), &variable, 4);
+        self.t.store(&Opd::int(I32, 0), &variable, 4);
     }
 
     fn branch(
@@ -92,7 +92,7 @@ impl Emitter<'_> {
         let (end, entered) = self.begin(None, tracked);
         let masks = entered.as_ref().map(|entered| {
             let yes = self.ballot(entered, &cond);
-            let no = self.t.value(format_args!("xor i32 {entered}, {yes}"));
+            let no = self.t.xor(&entered, &yes);
             [yes, no]
         });
         let (yes, no) = (self.t.block(), self.t.block());
@@ -125,21 +125,18 @@ impl Emitter<'_> {
         tracked: bool,
     ) -> Result<(), CodegenError> {
         let scalar = self.scalar(selector);
-        let ty = crate::llvm_text::scalar_type(scalar);
+        let ty = crate::llvm::scalar_type(scalar);
         let selector = self.one(selector);
         let (end, entered) = self.begin(Some(label), tracked);
         let bodies: Vec<Block> = cases.iter().map(|case| case.body).chain([default]).collect();
         let names: Vec<BlockName> = bodies.iter().map(|_| self.t.block()).collect();
         let masks = entered.as_ref().map(|entered| self.case_masks(entered, ty, &selector, cases));
         assert!(scalar.is_int() && !names.is_empty(), "a switch selects a block by an integer");
-        let mut list = String::new();
-        for (case, name) in cases.iter().zip(&names) {
-            for &value in &case.values {
-                list += &format!(" {ty} {}, label %b{name}", wrap_int(ty, value));
-            }
-        }
-        let last = names[cases.len()];
-        self.t.terminator(format_args!("switch {ty} {selector}, label %b{last} [{list} ]"));
+        let targets = cases.iter().zip(&names);
+        let targets = targets
+            .flat_map(|(case, &name)| case.values.iter().map(move |&value| (wrap_int(ty, value), name)));
+        let targets: Vec<_> = targets.collect();
+        self.t.switch(&selector, names[cases.len()], &targets);
         for (at, (name, body)) in names.into_iter().zip(bodies).enumerate() {
             self.t.label(name);
             if let Some(masks) = &masks {
@@ -153,17 +150,23 @@ impl Emitter<'_> {
     }
 
     /// The lanes of each case, and of none of them at last.
-    fn case_masks(&mut self, entered: &Opd, ty: &str, selector: &Opd, cases: &[SwitchCase]) -> Vec<Opd> {
+    fn case_masks(
+        &mut self,
+        entered: &Opd,
+        ty: llvm::Type,
+        selector: &Opd,
+        cases: &[SwitchCase],
+    ) -> Vec<Opd> {
         let mut rest = entered.clone();
         let mut masks = Vec::new();
         for case in cases {
             let mut is_case = Opd::bool(false);
             for &value in &case.values {
-                let equal = self.t.value(format_args!("icmp eq {ty} {selector}, {}", wrap_int(ty, value)));
-                is_case = self.t.value(format_args!("or i1 {is_case}, {equal}"));
+                let equal = self.t.icmp(IntPredicate::Eq, selector, wrap_int(ty, value));
+                is_case = self.t.or(&is_case, &equal);
             }
             let mask = self.ballot(entered, &is_case);
-            rest = self.t.value(format_args!("xor i32 {rest}, {mask}"));
+            rest = self.t.xor(&rest, &mask);
             masks.push(mask);
         }
         assert_eq!(masks.len(), cases.len(), "every case has a mask");

@@ -9,7 +9,7 @@ use anymetal_ir::{Inst, Op, Pieces, Value};
 use super::Emitter;
 use super::allocation::{Added, Address};
 use super::memory::Mode;
-use crate::llvm_text::{Bound, Opd};
+use crate::llvm::{Bound, I64, IntPredicate, Opd};
 use crate::polls::bound_of_pieces;
 
 /// A range that is moved.
@@ -60,7 +60,7 @@ impl Emitter<'_> {
         self.t.label(whole);
         self.move_whole(&range, &to, from.as_ref());
         self.t.branch(join);
-        if !ok.is_text("true") {
+        if !ok.is_true() {
             self.t.label(pieces);
             self.move_pieces(&range, &to, from.as_ref());
         }
@@ -69,21 +69,9 @@ impl Emitter<'_> {
 
     fn move_whole(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
         let (at, align, size) = (self.at(to), range.align.max(1), range.size);
-        let (dst, suffix) = (to.place.ty, suffix_of(to.place.ty));
-        let Some(from) = from else {
-            let name = format!("llvm.memset.{suffix}.i64");
-            self.t.declare(format!("declare void @{name}({dst}, i8, i64, i1)"));
-            return self.t.line(format_args!(
-                "call void @{name}({dst} align {align} {at}, i8 0, i64 {size}, i1 false)"
-            ));
-        };
+        let Some(from) = from else { return self.t.clear(&at, size, align) };
         let source = self.at(from);
-        let src = from.place.ty;
-        let name = format!("llvm.memcpy.{suffix}.{}.i64", suffix_of(src));
-        self.t.declare(format!("declare void @{name}({dst}, {src}, i64, i1)"));
-        self.t.line(format_args!(
-            "call void @{name}({dst} align {align} {at}, {src} align {align} {source}, i64 {size}, i1 false)"
-        ));
+        self.t.copy(&at, &source, size, align);
     }
 
     fn move_pieces(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
@@ -95,13 +83,13 @@ impl Emitter<'_> {
         };
         let [load, store] = range.sites;
         self.counted(range.size / u64::from(stride), &mut |this, at| {
-            let bytes = this.t.mul("i64", at, &Opd::Int(i64::from(stride)));
+            let bytes = this.t.mul(at, i64::from(stride));
             let parts = match from {
                 Some(from) => {
                     let from = this.further(from, &bytes);
                     this.checked_load(&from, ty, mode, load)
                 }
-                None => vec![Opd::Int(0); usize::from(ty.lanes())],
+                None => vec![Opd::i64(0); usize::from(ty.lanes())],
             };
             let to = this.further(to, &bytes);
             this.checked_store(&to, ty, &parts, mode, store);
@@ -110,37 +98,28 @@ impl Emitter<'_> {
 
     /// The address `bytes` further on, of which nothing else is known.
     pub(super) fn further(&mut self, address: &Address, bytes: &Opd) -> Address {
-        let offset = self.t.add("i64", &address.offset, bytes);
+        let offset = self.t.add(&address.offset, bytes);
         Address { offset, added: Added::Anything, ..address.clone() }
     }
 
     /// Runs `body` for 0, 1, … up to `count`.
     fn counted(&mut self, count: u64, body: &mut dyn FnMut(&mut Self, &Opd)) {
-        let counter = self.t.alloca("i64", 8);
-        self.t.store("i64", &Opd::Int(0), &counter, 8);
+        let counter = self.t.alloca(I64, 8);
+        self.t.store(&Opd::int(I64, 0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
         let polls = self.input.options.stoppable && bound_of_pieces(count).is_none();
         self.t.loop_header(head, (!polls).then_some(Bound::Trips(count)));
-        let at = self.t.load("i64", &counter, 8);
+        let at = self.t.load(I64, &counter, 8);
         body(self, &at);
         if polls {
             let on = self.t.block();
             self.poll(on);
             self.t.label(on);
         }
-        let next = self.t.value(format_args!("add i64 {at}, 1"));
-        self.t.store("i64", &next, &counter, 8);
-        let more = self.t.value(format_args!("icmp ult i64 {next}, {count}"));
+        let next = self.t.add(&at, 1);
+        self.t.store(&next, &counter, 8);
+        let more = self.t.icmp(IntPredicate::ULt, &next, count as i64);
         self.t.branch_if(&more, head, done);
         self.t.label(done);
-    }
-}
-
-fn suffix_of(pointer: &str) -> &'static str {
-    match pointer {
-        "ptr addrspace(1)" => "p1",
-        "ptr addrspace(3)" => "p3",
-        "ptr" => "p0",
-        other => unreachable!("{other} is not a pointer that is copied"),
     }
 }

@@ -13,7 +13,7 @@ use super::super::PtxCode;
 use super::Emitter;
 use super::memory::ZEROS;
 use crate::cpu::{CodegenError, argument_slots};
-use crate::llvm_text::Opd;
+use crate::llvm::{self, GLOBAL, I32, I64, Opd};
 use crate::polls;
 use anymetal_analysis::roots::Root;
 
@@ -38,7 +38,7 @@ impl Emitter<'_> {
         self.record_fault();
         self.end_grid_barriers();
         self.end_barriers();
-        self.t.terminator("ret void");
+        self.t.ret_void();
         let body = self.t.finish(&header, first);
         let llvm_ir = self.module_text(&body);
         if self.input.options.stoppable {
@@ -85,54 +85,49 @@ impl Emitter<'_> {
             loads_pointers: self.residents.is_some(),
         };
         for parameter in parameters(signature) {
-            let register = self.t.register();
-            let ty = match parameter {
+            let register = self.t.register(match parameter {
+                Parameter::BufferLength(_) | Parameter::ResidentCount => I64,
+                Parameter::ThreadgroupOffset(_) | Parameter::ThreadgroupLength(_) => I32,
+                Parameter::Value { .. } | Parameter::GridThreads(_) => I32,
+                Parameter::BufferPointer(_) | Parameter::Fault | Parameter::Stop => GLOBAL,
+                Parameter::GridBarrier | Parameter::Residents => GLOBAL,
+            });
+            match parameter {
                 Parameter::BufferPointer(slot) => {
                     self.places.set_base(argument_of(ArgKind::Buffer, slot), register.clone());
-                    "ptr addrspace(1)"
                 }
                 Parameter::BufferLength(slot) => {
                     self.places.set_length(argument_of(ArgKind::Buffer, slot), register.clone());
-                    "i64"
                 }
                 Parameter::ThreadgroupOffset(slot) => {
                     self.places.set_base(argument_of(ArgKind::ThreadgroupMemory, slot), register.clone());
-                    "i32"
                 }
                 Parameter::ThreadgroupLength(slot) => {
                     self.places.set_length(argument_of(ArgKind::ThreadgroupMemory, slot), register.clone());
-                    "i32"
                 }
                 Parameter::Fault => {
                     self.grid.fault = register.clone();
-                    "ptr addrspace(1)"
                 }
                 Parameter::Stop => {
                     self.grid.stop = register.clone();
-                    "ptr addrspace(1)"
                 }
                 Parameter::GridBarrier => {
                     self.grid.barrier = register.clone();
-                    "ptr addrspace(1)"
                 }
                 Parameter::Residents => {
                     self.residents.iter_mut().for_each(|residents| residents.table = register.clone());
-                    "ptr addrspace(1)"
                 }
                 Parameter::ResidentCount => {
                     self.residents.iter_mut().for_each(|residents| residents.count = register.clone());
-                    "i64"
                 }
                 Parameter::Value { slot, .. } => {
                     self.given.add_parameter(argument_of(ArgKind::Buffer, slot), register.clone());
-                    "i32"
                 }
                 Parameter::GridThreads(axis) => {
                     self.grid.threads[usize::from(axis.min(2))] = register.clone();
-                    "i32"
                 }
-            };
-            texts.push(format!("{ty} {register}"));
+            }
+            texts.push(register.typed().to_string());
         }
         let symbol = &self.input.options.symbol;
         format!("define ptx_kernel void @{symbol}({}) #0", texts.join(", "))
@@ -209,8 +204,8 @@ impl Emitter<'_> {
         )
     }
 
-    /// An address space's pointer to a symbol.
-    pub(super) fn symbol(name: impl std::fmt::Display) -> Opd {
-        Opd::text(format!("@am.{name}"))
+    /// The address of a symbol.
+    pub(super) fn symbol(pointer: llvm::Type, name: String) -> Opd {
+        Opd::constant(pointer, format!("@am.{name}"))
     }
 }

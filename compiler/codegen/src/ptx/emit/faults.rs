@@ -8,9 +8,9 @@ use anymetal_abi::{AccessKind, nvidia, offsets};
 use anymetal_ir::{ArgKind, Inst, Space, Type, Value};
 
 use super::Emitter;
-use super::allocation::{Place, pointer_type};
+use super::allocation::Place;
 use crate::cpu::FaultSite;
-use crate::llvm_text::{Opd, Text};
+use crate::llvm::{GLOBAL, I1, I32, I64, IntPredicate, MemFlags, Opd, Text};
 use anymetal_analysis::roots::Root;
 
 /// Sites and registers.
@@ -45,8 +45,8 @@ impl Faults {
         if let Some(rounds) = &self.rounds {
             return rounds.clone();
         }
-        let rounds = t.alloca("i32", 4);
-        t.entry_line(format_args!("store i32 0, ptr {rounds}, align 4"));
+        let rounds = t.alloca(I32, 4);
+        t.in_entry(|t| t.store(&Opd::int(I32, 0), &rounds, 4));
         self.rounds = Some(rounds.clone());
         rounds
     }
@@ -55,17 +55,17 @@ impl Faults {
 impl Noted {
     /// Variables of a thread that has done no check.
     fn new(t: &mut Text) -> Self {
-        let mut variable = |ty: &str, start: &str| {
-            let variable = t.alloca(ty, 8);
-            t.entry_line(format_args!("store {ty} {start}, ptr {variable}, align 8"));
+        let mut variable = |start: Opd| {
+            let variable = t.alloca(start.ty(), 8);
+            t.in_entry(|t| t.store(&start, &variable, 8));
             variable
         };
         Noted {
-            is_clean: variable("i1", "true"),
-            site: variable("i32", "0"),
-            offset: variable("i64", "0"),
-            length: variable("i64", "0"),
-            base: variable("i64", "0"),
+            is_clean: variable(Opd::bool(true)),
+            site: variable(Opd::i32(0)),
+            offset: variable(Opd::i64(0)),
+            length: variable(Opd::i64(0)),
+            base: variable(Opd::i64(0)),
         }
     }
 }
@@ -96,30 +96,29 @@ impl Emitter<'_> {
 
     /// Notes a check of an access at an offset, which fails unless `ok`, if none has failed.
     pub(super) fn note_fault(&mut self, ok: &Opd, site: usize, offset: &Opd, place: &Place) {
-        if ok.is_text("true") {
+        if ok.is_true() {
             return;
         }
-        self.t.expect(ok, "i1");
-        self.t.expect(offset, "i64");
+        self.t.expect(ok, I1);
+        self.t.expect(offset, I64);
         let noted = self.faults.noted(&mut self.t);
         let is_known = self.faults.roots[site] != Root::Many;
-        let loads_pointers = self.residents.is_some() && place.ty == pointer_type(Space::Device);
-        let start = (!is_known && loads_pointers)
-            .then(|| self.t.value(format_args!("ptrtoint {} {} to i64", place.ty, place.base)));
-        let is_clean = self.t.load("i1", &noted.is_clean, 8);
-        let mut note = |ty: &str, variable: &Opd, new: &Opd| {
-            let old = self.t.load(ty, variable, 8);
-            let value = self.t.select("i1", &is_clean, ty, new, &old);
-            self.t.store(ty, &value, variable, 8);
+        let loads_pointers = self.residents.is_some() && place.base.ty() == GLOBAL;
+        let start = (!is_known && loads_pointers).then(|| self.t.address_of(&place.base));
+        let is_clean = self.t.load(I1, &noted.is_clean, 8);
+        let mut note = |variable: &Opd, new: &Opd| {
+            let old = self.t.load(new.ty(), variable, 8);
+            let value = self.t.select(&is_clean, new, &old);
+            self.t.store(&value, variable, 8);
         };
-        note("i32", &noted.site, &Opd::Int(site as i64));
-        note("i64", &noted.offset, offset);
+        note(&noted.site, &Opd::i32(site as i64));
+        note(&noted.offset, offset);
         if !is_known {
-            note("i64", &noted.length, &place.len);
-            note("i64", &noted.base, &start.unwrap_or(Opd::Int(0)));
+            note(&noted.length, &place.len);
+            note(&noted.base, &start.unwrap_or(Opd::i64(0)));
         }
         let is_clean = self.t.and(&is_clean, ok);
-        self.t.store("i1", &is_clean, &noted.is_clean, 8);
+        self.t.store(&is_clean, &noted.is_clean, 8);
     }
 
     /// Where the thread ends: writes its first fault to the record, if it has one and is the first to come
@@ -128,20 +127,19 @@ impl Emitter<'_> {
         // A kernel without checks has no faults.
         let Some(noted) = self.faults.noted.clone() else { return };
         let (faulted, first, write, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
-        let is_clean = self.t.load("i1", &noted.is_clean, 8);
+        let is_clean = self.t.load(I1, &noted.is_clean, 8);
         self.t.branch_likely(&is_clean, done, faulted);
         self.t.label(faulted);
         let record = self.grid.fault.clone();
         // Looks before it claims: a kernel that faults in every thread comes here often.
         let device = "syncscope(\"device\") monotonic";
-        let claimed =
-            self.t.value(format_args!("load atomic i32, ptr addrspace(1) {record} {device}, align 4"));
-        let free = self.t.value(format_args!("icmp eq i32 {claimed}, 0"));
+        let claimed = self.t.atomic_load(I32, &record, device, 4);
+        let free = self.t.icmp(IntPredicate::Eq, &claimed, 0);
         self.t.branch_if(&free, first, done);
         self.t.label(first);
-        let pair =
-            self.t.value(format_args!("cmpxchg ptr addrspace(1) {record}, i32 0, i32 1 {device} monotonic"));
-        let won = self.t.value(format_args!("extractvalue {{ i32, i1 }} {pair}, 1"));
+        let claim = format!("{device} monotonic");
+        let exchanged = self.t.cmpxchg(&record, [&Opd::i32(0), &Opd::i32(1)], &claim);
+        let won = self.t.is_exchanged(&exchanged);
         self.t.branch_if(&won, write, done);
         self.t.label(write);
         self.write_record(&record, &noted);
@@ -151,33 +149,32 @@ impl Emitter<'_> {
 
     /// Writes what was noted to the record, which this thread has claimed.
     fn write_record(&mut self, record: &Opd, noted: &Noted) {
-        let site = self.t.load("i32", &noted.site, 8);
-        let offset = self.t.load("i64", &noted.offset, 8);
-        let allocation = [&noted.length, &noted.base].map(|variable| self.t.load("i64", variable, 8));
+        let site = self.t.load(I32, &noted.site, 8);
+        let offset = self.t.load(I64, &noted.offset, 8);
+        let allocation = [&noted.length, &noted.base].map(|variable| self.t.load(I64, variable, 8));
         let [length, base] = self.allocation_of_site(&site, &allocation);
         let (group, thread) = (self.linear_group(), self.thread_by_full_size());
-        self.put(record, offsets::FAULT_SITE, "i32", &site);
-        self.put(record, offsets::FAULT_BYTE_OFFSET, "i64", &offset);
-        self.put(record, offsets::FAULT_BOUND_LEN, "i64", &length);
+        self.put(record, offsets::FAULT_SITE, &site);
+        self.put(record, offsets::FAULT_BYTE_OFFSET, &offset);
+        self.put(record, offsets::FAULT_BOUND_LEN, &length);
         if self.residents.is_some() {
-            self.put(record, offsets::FAULT_BASE, "i64", &base);
+            self.put(record, offsets::FAULT_BASE, &base);
         }
-        self.put(record, offsets::FAULT_GROUP_LINEAR, "i64", &group);
-        self.put(record, offsets::FAULT_THREAD_IN_GROUP, "i32", &thread);
+        self.put(record, offsets::FAULT_GROUP_LINEAR, &group);
+        self.put(record, offsets::FAULT_THREAD_IN_GROUP, &thread);
     }
 
-    fn put(&mut self, record: &Opd, offset: i64, ty: &str, value: &Opd) {
+    fn put(&mut self, record: &Opd, offset: i64, value: &Opd) {
         assert!(offset >= 0 && offset % 4 == 0, "record fields are at multiples of 4, not at {offset}");
-        let at = self.t.value(format_args!("getelementptr i8, ptr addrspace(1) {record}, i64 {offset}"));
-        self.t.line(format_args!("store {ty} {value}, ptr addrspace(1) {at}, align 4"));
+        let at = self.t.field(record, offset);
+        self.t.store(value, &at, 4);
     }
 
     /// Sets the host's flag that there is a record to be read.
     fn tell_host(&mut self, record: &Opd) {
-        let at = nvidia::RECORD_FLAG;
-        let at = self.t.value(format_args!("getelementptr i8, ptr addrspace(1) {record}, i64 {at}"));
-        let flag = self.t.value(format_args!("load ptr addrspace(1), ptr addrspace(1) {at}, align 8"));
-        self.t.line(format_args!("store volatile i32 1, ptr addrspace(1) {flag}, align 4"));
+        let at = self.t.field(record, nvidia::RECORD_FLAG);
+        let flag = self.t.load(GLOBAL, &at, 8);
+        self.t.store(&Opd::int(I32, 1), &flag, MemFlags::from(4).volatile(true));
     }
 
     /// The length and the address of the allocation that a site is to: as noted where only the access knew
@@ -192,12 +189,11 @@ impl Emitter<'_> {
         }
         groups.retain(|(root, _)| *root != Root::Many);
         let (join, other) = (self.t.block(), self.t.block());
-        let mut list = String::new();
         let blocks: Vec<_> = groups.iter().map(|_| self.t.block()).collect();
-        for ((_, numbers), block) in groups.iter().zip(&blocks) {
-            numbers.iter().for_each(|number| list += &format!(" i32 {number}, label %b{block}"));
-        }
-        self.t.terminator(format_args!("switch i32 {site}, label %b{other} [{list} ]"));
+        let cases = groups.iter().zip(&blocks);
+        let cases = cases
+            .flat_map(|((_, numbers), &block)| numbers.iter().map(move |&number| (number as i64, block)));
+        self.t.switch(site, other, &cases.collect::<Vec<_>>());
         let mut edges = Vec::new();
         for ((root, _), &block) in groups.iter().zip(&blocks) {
             self.t.label(block);
@@ -208,12 +204,12 @@ impl Emitter<'_> {
         self.t.label(other);
         self.t.label(join);
         let [noted_length, noted_base] = noted;
-        let nowhere = Opd::Int(0);
+        let nowhere = Opd::i64(0);
         let mut lengths: Vec<(&Opd, u32)> = edges.iter().map(|(length, block)| (length, *block)).collect();
         let mut bases: Vec<(&Opd, u32)> = edges.iter().map(|(_, block)| (&nowhere, *block)).collect();
         lengths.push((noted_length, other));
         bases.push((noted_base, other));
-        [self.t.phi("i64", &lengths), self.t.phi("i64", &bases)]
+        [self.t.phi(&lengths), self.t.phi(&bases)]
     }
 
     /// Whether the argument is a buffer that must hold its element: a reference.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_ir::{Function, Inst, Label, Op, Value};
 
 use super::Emitter;
-use crate::llvm_text::{BlockName, Opd, scalar_type};
+use crate::llvm::{BlockName, I32, IntPredicate, Opd, scalar_type};
 
 /// A jump out of constructs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,8 +65,8 @@ impl Emitter<'_> {
         if let Some(variable) = &self.frames.exit {
             return variable.clone();
         }
-        let variable = self.t.alloca("i32", 4);
-        self.t.entry_line(format_args!("store i32 0, ptr {variable}, align 4"));
+        let variable = self.t.alloca(I32, 4);
+        self.t.in_entry(|t| t.store(&Opd::int(I32, 0), &variable, 4));
         self.frames.exit = Some(variable.clone());
         variable
     }
@@ -89,14 +89,14 @@ impl Emitter<'_> {
             if let Some(meet) = frame.meet {
                 frame.exits.insert(exit);
                 let variable = self.exit_variable();
-                self.t.store("i32", &Opd::Int(exit.code()), &variable, 4);
+                self.t.store(&Opd::int(I32, exit.code()), &variable, 4);
                 return self.t.branch(meet);
             }
             if frame.label == Some(target) {
                 let to = if matches!(exit, Exit::Break(_)) { frame.break_to } else { frame.continue_to };
                 if on_the_way {
                     let variable = self.exit_variable();
-                    self.t.store("i32", &Opd::Int(0), &variable, 4);
+                    self.t.store(&Opd::int(I32, 0), &variable, 4);
                 }
                 return self.t.branch(to);
             }
@@ -111,7 +111,7 @@ impl Emitter<'_> {
         let Some((last, others)) = exits.split_last() else { return };
         for exit in others {
             let (here, next) = (self.t.block(), self.t.block());
-            let is_it = self.t.value(format_args!("icmp eq i32 {wanted}, {}", exit.code()));
+            let is_it = self.t.icmp(IntPredicate::Eq, wanted, exit.code());
             self.t.branch_if(&is_it, here, next);
             self.t.label(here);
             self.jump(*exit, true);
@@ -170,7 +170,7 @@ impl Emitter<'_> {
         for (&target, parts) in targets.iter().zip(passed) {
             let scalar = self.scalar(target);
             for (variable, part) in self.variables_of(target).iter().zip(parts) {
-                self.t.store(scalar_type(scalar), &part, variable, scalar.size());
+                self.t.store(&part, variable, scalar.size());
             }
         }
     }

@@ -7,7 +7,7 @@
 use anymetal_ir::Query;
 
 use super::Emitter;
-use crate::llvm_text::Opd;
+use crate::llvm::{GLOBAL, I32, I64, IntPredicate, Opd};
 
 /// What is known of the thread once the kernel has begun.
 #[derive(Debug)]
@@ -44,18 +44,18 @@ impl Grid {
 
 impl Default for Grid {
     fn default() -> Self {
-        let zeros = || [Opd::Int(0), Opd::Int(0), Opd::Int(0)];
+        let zeros = || [Opd::i32(0), Opd::i32(0), Opd::i32(0)];
         Self {
-            fault: Opd::Int(0),
-            stop: Opd::Int(0),
-            barrier: Opd::Int(0),
+            fault: Opd::zero(GLOBAL),
+            stop: Opd::zero(GLOBAL),
+            barrier: Opd::zero(GLOBAL),
             threads: zeros(),
-            linear: Opd::Int(0),
+            linear: Opd::i32(0),
             position: zeros(),
             group: zeros(),
             size: zeros(),
             full: zeros(),
-            count: Opd::Int(0),
+            count: Opd::i32(0),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Emitter<'_> {
     fn special(&mut self, name: &str, axis: usize) -> Opd {
         assert!(axis < 3, "axes are x, y and z");
         let name = format!("llvm.nvvm.read.ptx.sreg.{name}.{}", ["x", "y", "z"][axis]);
-        self.call("i32", &name, &[])
+        self.t.call_declared(I32, &name, &[])
     }
 
     fn three(&mut self, mut make: impl FnMut(&mut Self, usize) -> Opd) -> [Opd; 3] {
@@ -72,8 +72,8 @@ impl Emitter<'_> {
     }
 
     fn product(&mut self, of: &[Opd; 3]) -> Opd {
-        let xy = self.t.mul("i32", &of[0], &of[1]);
-        self.t.mul("i32", &xy, &of[2])
+        let xy = self.t.mul(&of[0], &of[1]);
+        self.t.mul(&xy, &of[2])
     }
 
     /// Computes the positions at the start of the kernel and ends threads that do not exist.
@@ -81,11 +81,11 @@ impl Emitter<'_> {
         let options = self.input.options;
         self.grid.group = self.three(|this, axis| this.special("ctaid", axis));
         self.grid.full = match options.group_size {
-            Some(size) => size.map(|n| Opd::Int(i64::from(n))),
+            Some(size) => size.map(|n| Opd::i32(i64::from(n))),
             None => self.three(|this, axis| this.special("ntid", axis)),
         };
         let thread = self.three(|this, axis| match this.grid.full[axis] {
-            Opd::Int(1) => Opd::Int(0),
+            Opd::Int(_, 1) => Opd::i32(0),
             _ => this.special("tid", axis),
         });
         self.grid.linear = self.linear_of(&thread);
@@ -93,15 +93,15 @@ impl Emitter<'_> {
             self.grid.size = self.grid.full.clone();
             self.grid.position = thread;
             self.grid.count = self.product(&self.grid.size.clone());
-            let is_full = matches!(self.grid.count, Opd::Int(count) if count % 32 == 0);
+            let is_full = matches!(self.grid.count, Opd::Int(_, count) if count % 32 == 0);
             let count = self.grid.count.clone();
             return self.start_lanes((!is_full).then_some(&count));
         }
         self.grid.size = self.three(|this, axis| {
-            let start = this.t.mul("i32", &this.grid.group[axis].clone(), &this.grid.full[axis].clone());
-            let left = this.t.sub("i32", &this.grid.threads[axis].clone(), &start);
+            let start = this.t.mul(&this.grid.group[axis].clone(), &this.grid.full[axis].clone());
+            let left = this.t.sub(&this.grid.threads[axis].clone(), &start);
             let full = this.grid.full[axis].clone();
-            this.t.intrinsic("umin", "i32", "", &[&full, &left])
+            this.t.intrinsic("umin", "", &[&full, &left])
         });
         self.grid.count = self.product(&self.grid.size.clone());
         let full = self.product(&self.grid.full.clone());
@@ -112,49 +112,49 @@ impl Emitter<'_> {
 
     fn linear_of(&mut self, thread: &[Opd; 3]) -> Opd {
         let [x, y, z] = thread;
-        let planes = self.t.mul("i32", z, &self.grid.full[1].clone());
-        let rows = self.t.add("i32", y, &planes);
-        let rows = self.t.mul("i32", &rows, &self.grid.full[0].clone());
-        self.t.add("i32", x, &rows)
+        let planes = self.t.mul(z, &self.grid.full[1].clone());
+        let rows = self.t.add(y, &planes);
+        let rows = self.t.mul(&rows, &self.grid.full[0].clone());
+        self.t.add(x, &rows)
     }
 
     /// Positions in whole threadgroups are the hardware's; in others they are computed.
     fn renumber(&mut self, thread: [Opd; 3], full: &Opd) {
-        self.t.expect(full, "i32");
+        self.t.expect(full, I32);
         let (cut, exists, join, gone) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
         let count = self.grid.count.clone();
-        let is_whole = self.t.value(format_args!("icmp eq i32 {count}, {full}"));
+        let is_whole = self.t.icmp(IntPredicate::Eq, &count, full);
         let before = self.t.current();
         self.t.branch_likely(&is_whole, join, cut);
         self.t.label(cut);
         let linear = self.grid.linear.clone();
-        let is_there = self.t.value(format_args!("icmp ult i32 {linear}, {count}"));
+        let is_there = self.t.icmp(IntPredicate::ULt, &linear, &count);
         self.t.branch_if(&is_there, exists, gone);
         self.t.label(gone);
-        self.t.terminator("ret void");
+        self.t.ret_void();
         self.t.label(exists);
         let [width, height, _] = self.grid.size.clone();
-        let x = self.t.value(format_args!("urem i32 {linear}, {width}"));
-        let row = self.t.value(format_args!("udiv i32 {linear}, {width}"));
-        let y = self.t.value(format_args!("urem i32 {row}, {height}"));
-        let z = self.t.value(format_args!("udiv i32 {row}, {height}"));
+        let x = self.t.urem(&linear, &width);
+        let row = self.t.udiv(&linear, &width);
+        let y = self.t.urem(&row, &height);
+        let z = self.t.udiv(&row, &height);
         self.t.label(join);
         let computed = [x, y, z];
         self.grid.position =
-            self.three(|this, axis| this.t.phi("i32", &[(&thread[axis], before), (&computed[axis], exists)]));
+            self.three(|this, axis| this.t.phi(&[(&thread[axis], before), (&computed[axis], exists)]));
     }
 
     /// The threadgroup's linear index, as 64 bits.
     pub(super) fn linear_group(&mut self) -> Opd {
         let counts = self.three(|this, axis| this.special("nctaid", axis));
         let group = self.grid.group.clone();
-        let wide = |this: &mut Self, value: &Opd| this.t.value(format_args!("zext i32 {value} to i64"));
+        let wide = |this: &mut Self, value: &Opd| this.t.zext(value, I64);
         let [x, y, z] = [wide(self, &group[0]), wide(self, &group[1]), wide(self, &group[2])];
         let [width, height] = [wide(self, &counts[0]), wide(self, &counts[1])];
-        let planes = self.t.mul("i64", &z, &height);
-        let rows = self.t.add("i64", &y, &planes);
-        let rows = self.t.mul("i64", &rows, &width);
-        self.t.add("i64", &x, &rows)
+        let planes = self.t.mul(&z, &height);
+        let rows = self.t.add(&y, &planes);
+        let rows = self.t.mul(&rows, &width);
+        self.t.add(&x, &rows)
     }
 
     /// The thread's linear index by the full threadgroup's size.
@@ -166,7 +166,7 @@ impl Emitter<'_> {
     /// The thread's lane.
     pub(super) fn lane(&mut self) -> Opd {
         let linear = self.grid.linear.clone();
-        self.t.value(format_args!("and i32 {linear}, 31"))
+        self.t.and(&linear, 31)
     }
 
     pub(super) fn query(&mut self, query: Query) -> Opd {
@@ -176,9 +176,9 @@ impl Emitter<'_> {
             Query::ThreadPositionInGrid(axis) => {
                 let axis = axis_of(axis);
                 let (group, full) = (self.grid.group[axis].clone(), self.grid.full[axis].clone());
-                let start = self.t.mul("i32", &group, &full);
+                let start = self.t.mul(&group, &full);
                 let position = self.grid.position[axis].clone();
-                self.t.add("i32", &start, &position)
+                self.t.add(&start, &position)
             }
             Query::ThreadPositionInThreadgroup(axis) => self.grid.position[axis_of(axis)].clone(),
             Query::ThreadgroupPositionInGrid(axis) => self.grid.group[axis_of(axis)].clone(),
@@ -188,10 +188,10 @@ impl Emitter<'_> {
             Query::ThreadgroupsPerGrid(axis) => self.special("nctaid", axis_of(axis)),
             Query::ThreadIndexInThreadgroup => linear,
             Query::ThreadIndexInSimdgroup => self.lane(),
-            Query::SimdgroupIndexInThreadgroup => self.t.value(format_args!("lshr i32 {linear}, 5")),
-            Query::ThreadsPerSimdgroup => Opd::Int(32),
-            Query::ThreadIndexInQuadgroup => self.t.value(format_args!("and i32 {linear}, 3")),
-            Query::QuadgroupIndexInThreadgroup => self.t.value(format_args!("lshr i32 {linear}, 2")),
+            Query::SimdgroupIndexInThreadgroup => self.t.lshr(&linear, 5),
+            Query::ThreadsPerSimdgroup => Opd::i32(32),
+            Query::ThreadIndexInQuadgroup => self.t.and(&linear, 3),
+            Query::QuadgroupIndexInThreadgroup => self.t.lshr(&linear, 2),
             Query::SimdgroupsPerThreadgroup => self.divided_up(&self.grid.count.clone(), 5),
             Query::QuadgroupsPerThreadgroup => self.divided_up(&self.grid.count.clone(), 2),
             Query::DispatchSimdgroupsPerThreadgroup => {
@@ -204,10 +204,10 @@ impl Emitter<'_> {
     /// `count` divided by a power of two, rounded up.
     pub(super) fn divided_up(&mut self, count: &Opd, bits: i64) -> Opd {
         assert!((0..31).contains(&bits), "counts are not divided by 2^{bits}");
-        let sum = self.t.add("i32", count, &Opd::Int((1 << bits) - 1));
+        let sum = self.t.add(count, (1 << bits) - 1);
         match sum {
-            Opd::Int(sum) => Opd::Int(sum >> bits),
-            sum => self.t.value(format_args!("lshr i32 {sum}, {bits}")),
+            Opd::Int(_, sum) => Opd::i32(sum >> bits),
+            sum => self.t.lshr(&sum, bits),
         }
     }
 }

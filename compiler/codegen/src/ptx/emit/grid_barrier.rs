@@ -23,7 +23,8 @@
 use anymetal_ir::BarrierScope;
 
 use super::Emitter;
-use crate::llvm_text::Opd;
+use super::barrier::shared;
+use crate::llvm::{I32, IntPredicate, MemFlags, Opd};
 
 /// Bytes of threadgroup memory that barriers of the grid take.
 pub(in super::super) const GRID_BARRIER_BYTES: u64 = 16;
@@ -55,13 +56,13 @@ impl Emitter<'_> {
         }
         let linear = self.grid.linear.clone();
         let [set, done] = std::array::from_fn(|_| self.t.block());
-        let is_first = self.t.value(format_args!("icmp eq i32 {linear}, 0"));
+        let is_first = self.t.icmp(IntPredicate::Eq, &linear, 0);
         self.t.branch_if(&is_first, set, done);
         self.t.label(set);
-        self.t.line(format_args!("store i32 0, {ENDED}, align 4"));
+        self.t.store(&Opd::i32(0), &shared(ENDED), 4);
         self.t.branch(done);
         self.t.label(done);
-        self.call_void("llvm.nvvm.barrier0", &[]);
+        self.t.call_void_declared("llvm.nvvm.barrier0", &[]);
     }
 
     /// All threads of the grid meet.
@@ -70,24 +71,23 @@ impl Emitter<'_> {
         self.grid_helpers();
         let (linear, barrier, stop) =
             (self.grid.linear.clone(), self.grid.barrier.clone(), self.grid.stop.clone());
-        assert!(matches!(barrier, Opd::Reg(_)), "a kernel with grid barriers has their parameter");
+        assert!(matches!(barrier, Opd::Reg(_, _)), "a kernel with grid barriers has their parameter");
         self.barrier(BarrierScope::Threadgroup);
         // Of the threads that are here one wins.
-        self.t.line(format_args!("store volatile i32 {linear}, {LEADER}, align 4"));
+        self.t.store(&linear, &shared(LEADER), MemFlags::from(4).volatile(true));
         self.barrier(BarrierScope::Threadgroup);
-        let leader = self.t.value(format_args!("load volatile i32, {LEADER}, align 4"));
-        let leads = self.t.value(format_args!("icmp eq i32 {leader}, {linear}"));
+        let leader = self.t.load(I32, &shared(LEADER), MemFlags::from(4).volatile(true));
+        let leads = self.t.icmp(IntPredicate::Eq, &leader, &linear);
         let [arrive, meet, on] = std::array::from_fn(|_| self.t.block());
         self.t.branch_if(&leads, arrive, meet);
         self.t.label(arrive);
-        let arguments = format!("ptr addrspace(1) {barrier}, ptr addrspace(1) {stop}");
-        let stopped = self.t.value(format_args!("call i32 @am.grid.arrive({arguments})"));
-        self.t.line(format_args!("store volatile i32 {stopped}, {STOPPED}, align 4"));
+        let stopped = self.t.call(I32, "am.grid.arrive", &[&barrier, &stop]);
+        self.t.store(&stopped, &shared(STOPPED), MemFlags::from(4).volatile(true));
         self.t.branch(meet);
         self.t.label(meet);
         self.barrier(BarrierScope::Threadgroup);
-        let stopped = self.t.value(format_args!("load volatile i32, {STOPPED}, align 4"));
-        let goes_on = self.t.value(format_args!("icmp eq i32 {stopped}, 0"));
+        let stopped = self.t.load(I32, &shared(STOPPED), MemFlags::from(4).volatile(true));
+        let goes_on = self.t.icmp(IntPredicate::Eq, &stopped, 0);
         self.t.branch_likely(&goes_on, on, self.exit);
         self.t.label(on);
     }
@@ -100,7 +100,7 @@ impl Emitter<'_> {
         self.helper("am.grid.leave", leave_function);
         self.grid_helpers();
         let (count, barrier) = (self.grid.count(), self.grid.barrier.clone());
-        self.t.line(format_args!("call void @am.grid.leave(i32 {count}, ptr addrspace(1) {barrier})"));
+        self.t.call_void("am.grid.leave", &[&count, &barrier]);
     }
 
     fn grid_helpers(&mut self) {

@@ -1,7 +1,7 @@
 //! The active lanes of the SIMD-group, as a mask that is kept through control flow.
 
 use super::Emitter;
-use crate::llvm_text::Opd;
+use crate::llvm::{I1, I32, IntPredicate, Opd};
 
 /// How the mask is kept.
 #[derive(Debug, Default)]
@@ -29,29 +29,29 @@ impl Emitter<'_> {
         self.lanes.is_tracked = is_tracked;
         let Some(threads) = threads else {
             if is_tracked {
-                let variable = self.t.alloca("i32", 4);
+                let variable = self.t.alloca(I32, 4);
                 self.lanes.variable = Some(variable);
-                self.set_active_lanes(&Opd::Int(-1));
+                self.set_active_lanes(&Opd::i32(-1));
             }
             return;
         };
-        let variable = self.t.alloca("i32", 4);
+        let variable = self.t.alloca(I32, 4);
         self.lanes.variable = Some(variable);
-        let first = self.t.value(format_args!("and i32 {}, -32", self.grid.linear));
-        let left = self.t.value(format_args!("sub i32 {threads}, {first}"));
-        let is_full = self.t.value(format_args!("icmp uge i32 {left}, 32"));
-        let amount = self.t.value(format_args!("and i32 {left}, 31"));
-        let bit = self.t.value(format_args!("shl i32 1, {amount}"));
-        let some = self.t.value(format_args!("sub i32 {bit}, 1"));
-        let mask = self.t.value(format_args!("select i1 {is_full}, i32 -1, i32 {some}"));
+        let first = self.t.and(&self.grid.linear, -32);
+        let left = self.t.sub(threads, &first);
+        let is_full = self.t.icmp(IntPredicate::UGe, &left, 32);
+        let amount = self.t.and(&left, 31);
+        let bit = self.t.shl(&Opd::int(I32, 1), &amount);
+        let some = self.t.sub(&bit, 1);
+        let mask = self.t.select(&is_full, &Opd::int(I32, -1), &some);
         self.set_active_lanes(&mask);
     }
 
     /// The lanes that execute this together.
     pub(super) fn active_lanes(&mut self) -> Opd {
         match self.lanes.variable.clone() {
-            Some(variable) => self.t.load("i32", &variable, 4),
-            None => Opd::Int(-1),
+            Some(variable) => self.t.load(I32, &variable, 4),
+            None => Opd::i32(-1),
         }
     }
 
@@ -61,14 +61,14 @@ impl Emitter<'_> {
             "lanes that are tracked have a variable"
         );
         if let Some(variable) = self.lanes.variable.clone() {
-            self.t.store("i32", mask, &variable, 4);
+            self.t.store(mask, &variable, 4);
         }
     }
 
     /// The lanes of `mask` for which the `i1` holds; all of them that have not returned must execute it.
     pub(super) fn ballot(&mut self, mask: &Opd, condition: &Opd) -> Opd {
-        self.t.expect(mask, "i32");
-        self.t.expect(condition, "i1");
-        self.call("i32", "llvm.nvvm.vote.ballot.sync", &[("i32", mask), ("i1", condition)])
+        self.t.expect(mask, I32);
+        self.t.expect(condition, I1);
+        self.t.call_declared(I32, "llvm.nvvm.vote.ballot.sync", &[mask, condition])
     }
 }

@@ -11,8 +11,8 @@ use anymetal_abi::resident::ADDRESS_BITS;
 use anymetal_ir::{ArgKind, Space, Type, Value};
 
 use super::Emitter;
-use super::allocation::{Place, pointer_type};
-use crate::llvm_text::Opd;
+use super::allocation::Place;
+use crate::llvm::{GLOBAL, I64, IntPredicate, MemFlags, Opd};
 use crate::tagged::{self, Search, entry_len};
 use anymetal_analysis::roots::Root;
 
@@ -25,13 +25,13 @@ pub(super) struct Residents {
 
 impl Default for Residents {
     fn default() -> Self {
-        Self { table: Opd::text("null"), count: Opd::Int(0) }
+        Self { table: Opd::zero(GLOBAL), count: Opd::i64(0) }
     }
 }
 
 /// The text of `@am.pointer`.
 fn pointer_text() -> String {
-    let pointer = pointer_type(Space::Device);
+    let pointer = &GLOBAL.to_string();
     let parameters = format!("{pointer} %table, i64 %count");
     let invariant = ", !invariant.load !1";
     tagged::search(Search { parameters: &parameters, start: "", pointer, invariant })
@@ -60,16 +60,17 @@ impl Emitter<'_> {
             // Decoded among the allocations of their space alone.
             _ => return bits,
         };
-        if matches!(bits, Opd::Int(0)) {
+        if matches!(bits, Opd::Int(_, 0)) {
             return bits;
         }
         let (table, count, first) = (table.clone(), count.clone(), self.first_resident());
         let globals = first - (self.input.module.globals.len() + self.input.function.locals.len()) as i64;
         self.helper("am.pointer", pointer_text);
-        let global = pointer_type(Space::Device);
-        self.t.value(format_args!(
-            "call i64 @am.pointer({global} {table}, i64 {count}, i64 {globals}, i64 {constants}, i64 {first}, i64 {bits})"
-        ))
+        self.t.call(
+            I64,
+            "am.pointer",
+            &[&table, &count, &Opd::i64(globals), &Opd::i64(constants as i64), &Opd::i64(first), &bits],
+        )
     }
 
     /// A pointer that was loaded from an address, in the form that its allocation asks for.
@@ -82,8 +83,8 @@ impl Emitter<'_> {
             root @ Root::Argument(_) if !is_slot && self.has_address(result) => {
                 let Type::Ptr(space) = ty else { unreachable!("it is a pointer") };
                 let place = self.place(root, space);
-                let base = self.address_in(&place, &Opd::Int(0));
-                self.t.sub("i64", &bits, &base)
+                let base = self.address_in(&place, &Opd::i64(0));
+                self.t.sub(&bits, &base)
             }
             root => self.from_tagged(bits, root),
         }
@@ -99,19 +100,17 @@ impl Emitter<'_> {
     ) -> (Opd, Opd) {
         let Some(Residents { table, count }) = &self.residents else { return (base, len) };
         let (table, count, first) = (table.clone(), count.clone(), self.first_resident());
-        let global = pointer_type(Space::Device);
-        let index = self.t.value(format_args!("sub i64 {number}, {first}"));
-        let exists = self.t.value(format_args!("icmp ult i64 {index}, {count}"));
-        let at = self.t.mul("i64", &index, &Opd::Int(TABLE_ENTRY));
-        let entry = self.t.value(format_args!("getelementptr i8, {global} {table}, i64 {at}"));
-        let entry = self.t.select("i1", &exists, global, &entry, &Opd::text("@am.zeros"));
-        let own_base =
-            self.t.value(format_args!("load {global}, {global} {entry}, align 8, !invariant.load !1"));
-        let len_at = self.t.value(format_args!("getelementptr i8, {global} {entry}, i64 {ENTRY_LEN}"));
-        let own_len = self.t.value(format_args!("load i64, {global} {len_at}, align 8, !invariant.load !1"));
+        let index = self.t.sub(number, first);
+        let exists = self.t.icmp(IntPredicate::ULt, &index, &count);
+        let at = self.t.mul(&index, TABLE_ENTRY);
+        let entry = self.t.offset(&table, &at);
+        let entry = self.t.select(&exists, &entry, &Opd::constant(GLOBAL, "@am.zeros"));
+        let own_base = self.t.load(GLOBAL, &entry, MemFlags::with(8, ", !invariant.load !1"));
+        let len_at = self.t.offset(&entry, ENTRY_LEN);
+        let own_len = self.t.load(I64, &len_at, MemFlags::with(8, ", !invariant.load !1"));
         let own_len = entry_len(&mut self.t, &own_len, stores);
-        let base = self.t.select("i1", &exists, global, &own_base, &base);
-        let len = self.t.select("i1", &exists, "i64", &own_len, &len);
+        let base = self.t.select(&exists, &own_base, &base);
+        let len = self.t.select(&exists, &own_len, &len);
         (base, len)
     }
 
@@ -134,22 +133,22 @@ impl Emitter<'_> {
     }
 
     fn address_in(&mut self, place: &Place, offset: &Opd) -> Opd {
-        if place.base.is_text("null") {
+        if place.base.is_null() {
             return offset.clone();
         }
-        let base = self.t.value(format_args!("ptrtoint {} {} to i64", place.ty, place.base));
-        self.t.add("i64", &base, offset)
+        let base = self.t.address_of(&place.base);
+        self.t.add(&base, offset)
     }
 
     /// Of a tagged pointer.
     fn address_of_tagged(&mut self, tagged: &Opd, space: Space) -> Opd {
-        let number = self.t.value(format_args!("lshr i64 {tagged}, {ADDRESS_BITS}"));
+        let number = self.t.lshr(tagged, i64::from(ADDRESS_BITS));
         let (place, offset) = self.decode(tagged, space, false);
         let address = self.address_in(&place, &offset);
         // The null pointer and pointers to constant data, which has no address, are what they are. An address
         // in no buffer is the offset from nothing.
         let is_kept = self.is_without_address(&number);
-        self.t.select("i1", &is_kept, "i64", tagged, &address)
+        self.t.select(&is_kept, tagged, &address)
     }
 
     /// Whether a number is of an allocation that is neither a buffer nor unknown.
@@ -158,10 +157,10 @@ impl Emitter<'_> {
         let last = kernel.args.iter().rposition(|arg| arg.kind == ArgKind::Buffer);
         let (buffers, first) = (last.map_or(0, |last| last as i64 + 1), self.first_resident());
         // The null pointer's number is 0, and those of arguments begin at 1.
-        let above = self.t.value(format_args!("icmp ugt i64 {number}, {buffers}"));
-        let below = self.t.value(format_args!("icmp ult i64 {number}, {first}"));
+        let above = self.t.icmp(IntPredicate::UGt, number, buffers);
+        let below = self.t.icmp(IntPredicate::ULt, number, first);
         let own = self.t.and(&above, &below);
-        let null = self.t.icmp("eq", "i64", number, &Opd::Int(0));
-        self.t.value(format_args!("or i1 {own}, {null}"))
+        let null = self.t.icmp(IntPredicate::Eq, number, 0);
+        self.t.or(&own, &null)
     }
 }

@@ -9,7 +9,7 @@ use super::Emitter;
 use super::entry::FIRST_LOOP_NODE;
 use super::frames::{Exit, Frame};
 use crate::cpu::CodegenError;
-use crate::llvm_text::{BlockName, Bound, Opd};
+use crate::llvm::{BlockName, Bound, I32, IntPredicate, Opd};
 
 /// How LLVM is asked to unroll a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,12 +119,12 @@ impl Emitter<'_> {
             return Ok(());
         };
         let variable = self.exit_variable();
-        let wanted = self.t.load("i32", &variable, 4);
-        let mut stays = self.t.value(format_args!("icmp eq i32 {wanted}, 0"));
+        let wanted = self.t.load(I32, &variable, 4);
+        let mut stays = self.t.icmp(IntPredicate::Eq, &wanted, 0);
         let came_by_own = own.is_some_and(|own| exits.remove(&own));
         if let Some(own) = own.filter(|_| came_by_own) {
-            let by_own = self.t.value(format_args!("icmp eq i32 {wanted}, {}", own.code()));
-            stays = self.t.value(format_args!("or i1 {stays}, {by_own}"));
+            let by_own = self.t.icmp(IntPredicate::Eq, &wanted, own.code());
+            stays = self.t.or(&stays, &by_own);
         }
         let here = self.ballot(&running, &stays);
         self.set_active_lanes(&here);
@@ -136,7 +136,7 @@ impl Emitter<'_> {
         }
         blocks.leaving.append(&mut exits);
         self.t.label(on);
-        self.t.store("i32", &Opd::Int(0), &variable, 4);
+        self.t.store(&Opd::int(I32, 0), &variable, 4);
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl Emitter<'_> {
         }
         let node = FIRST_LOOP_NODE + self.unrolled_loops.len();
         self.unrolled_loops.push(unrolling);
-        self.t.terminator(format_args!("br label %b{head}, !llvm.loop !{node}"));
+        self.t.branch_back(head, &format!(", !llvm.loop !{node}"));
     }
 
     /// At the end of an iteration: polls if so many, a power of two, have passed.
@@ -162,11 +162,11 @@ impl Emitter<'_> {
         let on = self.t.block();
         if rounds > 1 {
             let counter = self.faults.rounds(&mut self.t);
-            let before = self.t.load("i32", &counter, 4);
-            let now = self.t.value(format_args!("add i32 {before}, 1"));
-            self.t.store("i32", &now, &counter, 4);
-            let low = self.t.value(format_args!("and i32 {now}, {}", rounds - 1));
-            let goes_on = self.t.value(format_args!("icmp ne i32 {low}, 0"));
+            let before = self.t.load(I32, &counter, 4);
+            let now = self.t.add(&before, 1);
+            self.t.store(&now, &counter, 4);
+            let low = self.t.and(&now, rounds as i64 - 1);
+            let goes_on = self.t.icmp(IntPredicate::Ne, &low, 0);
             let due = self.t.block();
             self.t.branch_likely(&goes_on, on, due);
             self.t.label(due);
@@ -177,10 +177,13 @@ impl Emitter<'_> {
 
     /// Ends the thread if the launch is to stop; else goes on there.
     pub(super) fn poll(&mut self, on: BlockName) {
-        assert!(matches!(self.grid.stop, Opd::Reg(_)), "a kernel that polls the stop flag has its parameter");
+        assert!(
+            matches!(self.grid.stop, Opd::Reg(_, _)),
+            "a kernel that polls the stop flag has its parameter"
+        );
         let stop = self.grid.stop.clone();
-        let flag = self.t.value(format_args!("load volatile i32, ptr addrspace(1) {stop}, align 4 ; poll"));
-        let goes_on = self.t.value(format_args!("icmp eq i32 {flag}, 0"));
+        let flag = self.t.load_stop_flag(&stop);
+        let goes_on = self.t.icmp(IntPredicate::Eq, &flag, 0);
         self.t.branch_likely(&goes_on, on, self.exit);
     }
 }

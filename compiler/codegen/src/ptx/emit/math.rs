@@ -7,21 +7,20 @@ use anymetal_ir::{FpMode, MathFn, Scalar, Type, Value};
 
 use super::Emitter;
 use crate::elementwise::{Width, arith};
-use crate::llvm_text::{Opd, scalar_type};
+use crate::llvm::{Binary, FLOAT, Opd, scalar_type};
 
 /// Positive, and more than any multiple's rounding error.
 const ERROR_OF_INFINITY: f64 = 1e-4;
 
-/// The nearest `float`, as LLVM writes it.
+/// The nearest `float`.
 fn single(value: f64) -> Opd {
-    Opd::text(format!("0x{:016X}", f64::from(value as f32).to_bits()))
+    Opd::float(f64::from(value as f32))
 }
 
 impl Emitter<'_> {
     pub(super) fn math(&mut self, function: MathFn, fp: FpMode, args: &[Value], to: Type) -> Vec<Opd> {
         let &first = args.first().expect("a function takes a number");
         let scalar = self.scalar(first);
-        let types: Vec<Scalar> = args.iter().map(|&arg| self.scalar(arg)).collect();
         let operands: Vec<Vec<Opd>> = args.iter().map(|&arg| self.parts(arg)).collect();
         let result = to.scalar().expect("a function computes a number");
         (0..usize::from(to.lanes()))
@@ -29,7 +28,7 @@ impl Emitter<'_> {
                 let parts: Vec<Opd> = operands.iter().map(|operand| operand[at].clone()).collect();
                 match self.instruction(function, fp, scalar, &parts) {
                     Some(value) => value,
-                    None => self.library_call((function, fp, scalar), &types, &parts, result),
+                    None => self.library_call((function, fp, scalar), &parts, result),
                 }
             })
             .collect()
@@ -38,15 +37,12 @@ impl Emitter<'_> {
     fn library_call(
         &mut self,
         (function, fp, scalar): (MathFn, FpMode, Scalar),
-        types: &[Scalar],
         parts: &[Opd],
         result: Scalar,
     ) -> Opd {
-        assert_eq!(types.len(), parts.len(), "each argument of {function:?} has an operand");
         let name = self.library.require(function, scalar, fp, 1).to_owned();
-        let typed = types.iter().zip(parts).map(|(&ty, part)| format!("{} {part}", scalar_type(ty)));
-        let list = typed.collect::<Vec<_>>().join(", ");
-        self.t.value(format_args!("call {} @{name}({list})", scalar_type(result)))
+        let parts: Vec<&Opd> = parts.iter().collect();
+        self.t.call(scalar_type(result), &name, &parts)
     }
 
     /// The function as an instruction, if there is one that is accurate enough.
@@ -56,7 +52,7 @@ impl Emitter<'_> {
             MathFn::FMin if scalar.is_float() => Some(self.least(scalar, &args[0], &args[1])),
             MathFn::FMax if scalar.is_float() => Some(self.greatest(scalar, &args[0], &args[1])),
             MathFn::Fma if scalar == Scalar::F16 => {
-                Some(self.t.intrinsic("fma", "half", "", &[&args[0], &args[1], &args[2]]))
+                Some(self.t.intrinsic("fma", "", &[&args[0], &args[1], &args[2]]))
             }
             MathFn::Divide if approximate && !args[1].is_const() => {
                 Some(self.approximate_quotient(&args[0], &args[1]))
@@ -87,27 +83,27 @@ impl Emitter<'_> {
     fn power_of_2_times(&mut self, factor: f64, x: &Opd) -> Opd {
         let high = f64::from(factor as f32);
         let [by, rest, ln_2] = [high, factor - high, LN_2].map(single);
-        let exponent = self.t.value(format_args!("fmul float {x}, {by}"));
-        let negative = self.t.value(format_args!("fneg float {exponent}"));
-        let error = self.t.intrinsic("fma", "float", "", &[x, &by, &negative]);
-        let error = self.t.intrinsic("fma", "float", "", &[x, &rest, &error]);
+        let exponent = self.t.binary(Binary::FMul, x, &by);
+        let negative = self.t.fneg(&exponent);
+        let error = self.t.intrinsic("fma", "", &[x, &by, &negative]);
+        let error = self.t.intrinsic("fma", "", &[x, &rest, &error]);
         // Infinity has no error but a NaN, of which the minimum is the other.
-        let error = self.t.intrinsic("minnum", "float", "", &[&error, &single(ERROR_OF_INFINITY)]);
+        let error = self.t.intrinsic("minnum", "", &[&error, &single(ERROR_OF_INFINITY)]);
         let power = self.approximate("ex2.approx.ftz.f", &exponent);
         // A factor, not an addend, which an infinite power would turn into NaN. Of large exponents the
         // error is of any size; the power is infinite or zero then, and only the factor's sign matters.
-        let factor = self.t.intrinsic("fma", "float", "", &[&error, &ln_2, &single(1.0)]);
-        let factor = self.t.intrinsic("fabs", "float", "", &[&factor]);
-        self.t.value(format_args!("fmul float {power}, {factor}"))
+        let factor = self.t.intrinsic("fma", "", &[&error, &ln_2, &single(1.0)]);
+        let factor = self.t.intrinsic("fabs", "", &[&factor]);
+        self.t.binary(Binary::FMul, &power, &factor)
     }
 
     fn logarithm_times(&mut self, factor: f64, x: &Opd) -> Opd {
         let logarithm = self.approximate("lg2.approx.ftz.f", x);
-        self.t.value(format_args!("fmul float {logarithm}, {}", single(factor)))
+        self.t.binary(Binary::FMul, &logarithm, &single(factor))
     }
 
     fn approximate(&mut self, instruction: &str, x: &Opd) -> Opd {
-        self.call("float", &format!("llvm.nvvm.{instruction}"), &[("float", x)])
+        self.t.call_declared(FLOAT, &format!("llvm.nvvm.{instruction}"), &[x])
     }
 
     /// The smaller; of a number and a NaN, the number.
@@ -122,7 +118,7 @@ impl Emitter<'_> {
 
     fn one_of_two(&mut self, name: &str, scalar: Scalar, a: &Opd, b: &Opd) -> Opd {
         let [x, y] = [a, b].map(|value| arith::to_f32(&mut self.t, Width::One, scalar, value));
-        let result = self.t.intrinsic(name, "float", "", &[&x, &y]);
+        let result = self.t.intrinsic(name, "", &[&x, &y]);
         self.round(scalar, &result)
     }
 }

@@ -15,7 +15,7 @@ use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::elementwise::{Width, arith};
 use crate::limits::ptx::MAX_MATRIX_STRIDE;
-use crate::llvm_text::{BlockName, Opd};
+use crate::llvm::{BlockName, I64, Opd};
 
 /// What of a factor a lane needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -71,38 +71,38 @@ impl Emitter<'_> {
         let bits = |this: &mut Self, shift: i64, mask: i64| {
             let shifted = match shift {
                 0 => lane.clone(),
-                1.. => this.t.value(format_args!("lshr i32 {lane}, {shift}")),
-                _ => this.t.value(format_args!("shl i32 {lane}, {}", -shift)),
+                1.. => this.t.lshr(&lane, shift),
+                _ => this.t.shl(&lane, -shift),
             };
-            this.t.value(format_args!("and i32 {shifted}, {mask}"))
+            this.t.and(&shifted, mask)
         };
         // q = lane / 4: row = (q & 4) + (lane / 2) % 4, column = (q & 2) * 2 + (lane % 2) * 2.
         let (high, low) = (bits(self, 2, 4), bits(self, 1, 3));
-        let row = self.t.value(format_args!("or i32 {high}, {low}"));
+        let row = self.t.or(&high, &low);
         let (far, near) = (bits(self, 1, 4), bits(self, -1, 2));
-        let column = self.t.value(format_args!("or i32 {far}, {near}"));
+        let column = self.t.or(&far, &near);
         (row, column)
     }
 
     /// The same in the layout of tensor cores.
     pub(super) fn place_in_hardware(&mut self) -> (Opd, Opd) {
         let lane = self.lane();
-        let row = self.t.value(format_args!("lshr i32 {lane}, 2"));
-        let pair = self.t.value(format_args!("and i32 {lane}, 3"));
-        (row, self.t.value(format_args!("shl i32 {pair}, 1")))
+        let row = self.t.lshr(&lane, 2);
+        let pair = self.t.and(&lane, 3);
+        (row, self.t.shl(&pair, 1))
     }
 
     /// Byte offsets of the lane's two elements from the pointer.
     fn element_offsets(&mut self, stride: Value, transpose: bool, size: u32) -> [Opd; 2] {
         let (row, column) = self.place_of_lane();
-        let [row, column] = [row, column].map(|value| self.t.value(format_args!("zext i32 {value} to i64")));
+        let [row, column] = [row, column].map(|value| self.t.zext(&value, I64));
         let stride = self.one(stride);
-        let next = self.t.value(format_args!("add i64 {column}, 1"));
+        let next = self.t.add(&column, 1);
         [column, next].map(|column| {
             let (major, minor) = if transpose { (&column, &row) } else { (&row, &column) };
-            let start = self.t.mul("i64", major, &stride);
-            let element = self.t.add("i64", &start, minor);
-            self.t.mul("i64", &element, &Opd::Int(i64::from(size)))
+            let start = self.t.mul(major, &stride);
+            let element = self.t.add(&start, minor);
+            self.t.mul(&element, i64::from(size))
         })
     }
 
@@ -136,8 +136,7 @@ impl Emitter<'_> {
             return None;
         };
         let pair = Address { added: Added::AtMost { bytes, align: 2 * size }, ..address };
-        let fits =
-            self.known_alignment(&pair) >= 2 * size && self.is_valid(&pair, 2 * size, 1).is_text("true");
+        let fits = self.known_alignment(&pair) >= 2 * size && self.is_valid(&pair, 2 * size, 1).is_true();
         fits.then_some(pair)
     }
 
@@ -190,7 +189,7 @@ impl Emitter<'_> {
         assert_eq!((row.len(), columns.len()), (8, 16), "a row has 8 elements and two columns have 16");
         for (left, right) in row.iter().zip(columns.as_chunks::<2>().0) {
             for (sum, right) in sums.iter_mut().zip(right) {
-                *sum = self.t.intrinsic("fma", "float", "", &[left, right, sum]);
+                *sum = self.t.intrinsic("fma", "", &[left, right, sum]);
             }
         }
         let to = self.scalar(self.input.function.inst(inst).result.expect("a product has a result"));
@@ -208,8 +207,8 @@ impl Emitter<'_> {
         let (row, column) = self.place_of_lane();
         let words = self.words(matrix);
         let lanes: Vec<Opd> = match what {
-            Gather::Row => (0..4).map(|pair| self.lane_of(&row, &Opd::Int(2 * pair))).collect(),
-            Gather::Columns => (0..8).map(|k| self.lane_of(&Opd::Int(k), &column)).collect(),
+            Gather::Row => (0..4).map(|pair| self.lane_of(&row, &Opd::i32(2 * pair))).collect(),
+            Gather::Columns => (0..8).map(|k| self.lane_of(&Opd::i32(k), &column)).collect(),
             Gather::Left | Gather::Right => {
                 unreachable!("tensor core operands are fetched as words, not gathered")
             }
@@ -222,7 +221,7 @@ impl Emitter<'_> {
 
     /// The lane that holds the elements (row, column) and (row, column + 1), column being even.
     pub(super) fn lane_of(&mut self, row: &Opd, column: &Opd) -> Opd {
-        let mut lane = Opd::Int(0);
+        let mut lane = Opd::i32(0);
         // The bits of row and column that go on, and by how much.
         let bits = match self.facts.matrix_layout {
             MatrixLayout::Metal => &[(row, 4, 2), (row, 3, 1), (column, 4, 1), (column, 2, -1)][..],
@@ -230,19 +229,19 @@ impl Emitter<'_> {
         };
         for &(value, mask, shift) in bits {
             let moved = match value {
-                Opd::Int(value) => {
+                Opd::Int(_, value) => {
                     let bits = value & mask;
-                    Opd::Int(if shift > 0 { bits << shift } else { bits >> -shift })
+                    Opd::i32(if shift > 0 { bits << shift } else { bits >> -shift })
                 }
                 value => {
-                    let bits = self.t.value(format_args!("and i32 {value}, {mask}"));
+                    let bits = self.t.and(value, mask);
                     match shift {
-                        0.. => self.t.value(format_args!("shl i32 {bits}, {shift}")),
-                        _ => self.t.value(format_args!("lshr i32 {bits}, {}", -shift)),
+                        0.. => self.t.shl(&bits, shift),
+                        _ => self.t.lshr(&bits, -shift),
                     }
                 }
             };
-            lane = self.t.add("i32", &lane, &moved);
+            lane = self.t.add(&lane, &moved);
         }
         lane
     }
@@ -255,8 +254,8 @@ impl Emitter<'_> {
             return words;
         }
         assert_eq!(words.len(), 2, "a lane holds two elements of a matrix");
-        let high = self.t.value(format_args!("shl i32 {}, 16", words[1]));
-        vec![self.t.value(format_args!("or i32 {}, {high}", words[0]))]
+        let high = self.t.shl(&words[1], 16);
+        vec![self.t.or(&words[0], &high)]
     }
 
     /// The two elements of another lane, as `float`.
@@ -265,7 +264,7 @@ impl Emitter<'_> {
         let mut read: Vec<Opd> =
             words.iter().map(|word| self.exchange("idx", Scalar::I32, word, mask, lane)).collect();
         if let [word] = read[..].as_ref() {
-            let high = self.t.value(format_args!("lshr i32 {word}, 16"));
+            let high = self.t.lshr(word, 16);
             read.push(high);
         }
         read.iter()

@@ -11,7 +11,7 @@ use anymetal_ir::{Inst, Op, Scalar, Space, Type, Value};
 use super::allocation::{Address, pointer_type};
 use super::value::is_16_bit_float;
 use super::{Emitter, memory_type, zero_of};
-use crate::llvm_text::{Opd, scalar_type};
+use crate::llvm::{I8, IntPredicate, MemFlags, Opd};
 use anymetal_analysis::roots::Root;
 
 /// Bytes of `@am.zeros`, which loads that are not valid read.
@@ -58,24 +58,24 @@ impl Emitter<'_> {
         }
     }
 
-    /// Runs `then` if the access is valid; gives what it gave, or zero of the LLVM type `ty`.
+    /// Runs `then` if the access is valid; returns its result, or else `result`.
     pub(super) fn guarded(
         &mut self,
         address: &Address,
         (bytes, align): (u32, u32),
         site: usize,
-        result: Option<(&str, Opd)>,
+        result: Option<Opd>,
         then: impl FnOnce(&mut Self, &Opd) -> Option<Opd>,
     ) -> Option<Opd> {
         let ok = self.is_valid(address, bytes, align);
-        if ok.is_text("true") {
+        if ok.is_true() {
             let at = self.at(address);
             return then(self, &at);
         }
         let start = self.start(address);
         self.note_fault(&ok, site, &start, &address.place);
-        if ok.is_text("false") {
-            return result.map(|(_, zero)| zero);
+        if ok.is_false() {
+            return result;
         }
         let (inside, join) = (self.t.block(), self.t.block());
         let before = self.t.current();
@@ -85,11 +85,11 @@ impl Emitter<'_> {
         let value = then(self, &at);
         let from = self.t.current();
         self.t.label(join);
-        let (ty, zero) = result?;
-        Some(self.t.phi(ty, &[(&value?, from), (&zero, before)]))
+        let zero = result?;
+        Some(self.t.phi(&[(&value?, from), (&zero, before)]))
     }
 
-    /// Does a load of the type `ty` at the address if it is valid; gives its value, or zeros. In global
+    /// Does a load at the address if it is valid; returns its value, or else `zero`. In global
     /// memory the address is selected, not branched around: the assembler moves loads past each other only
     /// where no branch is between them.
     fn guarded_load(
@@ -97,43 +97,39 @@ impl Emitter<'_> {
         address: &Address,
         bytes: u32,
         site: usize,
-        (ty, zero): (&str, Opd),
+        zero: Opd,
         load: impl FnOnce(&mut Self, &Opd) -> Opd,
     ) -> Opd {
-        let pointer = address.place.ty;
+        let pointer = address.place.base.ty();
         if pointer != pointer_type(Space::Device) || u64::from(bytes) > ZEROS {
-            let loaded =
-                self.guarded(address, (bytes, 1), site, Some((ty, zero)), |this, at| Some(load(this, at)));
-            return loaded.unwrap_or(Opd::Int(0));
+            let loaded = self.guarded(address, (bytes, 1), site, Some(zero), |this, at| Some(load(this, at)));
+            return loaded.expect("a load has a result");
         }
         let ok = self.is_valid(address, bytes, 1);
         let at = self.at(address);
-        if ok.is_text("true") {
+        if ok.is_true() {
             return load(self, &at);
         }
         let start = self.start(address);
         self.note_fault(&ok, site, &start, &address.place);
-        if ok.is_text("false") {
+        if ok.is_false() {
             return zero;
         }
-        let at = self.t.select("i1", &ok, pointer, &at, &Opd::text("@am.zeros"));
+        let at = self.t.select(&ok, &at, &Opd::constant(pointer, "@am.zeros"));
         load(self, &at)
     }
 
     /// The scalars of a load; zeros if it is not valid.
     pub(super) fn checked_load(&mut self, address: &Address, ty: Type, mode: Mode, site: usize) -> Vec<Opd> {
         let memory = memory_type(ty);
-        let none = if ty.lanes() > 1 { Opd::text("zeroinitializer") } else { memory_zero(ty) };
+        let none = if memory.is_vector() { Opd::zero(memory) } else { memory_zero(ty) };
         let invariant = self.is_invariant(address.pointer);
         let Mode { align, volatile } = self.as_one_access(address, ty, mode);
-        let pointer = address.place.ty;
         let alignment = self.unproved_alignment(address, align);
-        let loaded = self.guarded_load(address, ty.size(), site, (&memory, none), |this, at| {
+        let loaded = self.guarded_load(address, ty.size(), site, none, |this, at| {
             let load = |this: &mut Self, align: u32, volatile: bool| {
                 let invariant = if invariant && !volatile { ", !invariant.load !1" } else { "" };
-                let volatile = if volatile { "volatile " } else { "" };
-                this.t
-                    .value(format_args!("load {volatile}{memory}, {pointer} {at}, align {align}{invariant}"))
+                this.t.load(memory, at, MemFlags::with(align, invariant).volatile(volatile))
             };
             let Some((aligned, known)) = alignment else { return load(this, align, volatile) };
             let mut loads = Vec::new();
@@ -144,21 +140,21 @@ impl Emitter<'_> {
                 loads.push((value, this.t.current()));
             });
             let incoming: Vec<_> = loads.iter().map(|(value, from)| (value, *from)).collect();
-            this.t.phi(&memory, &incoming)
+            this.t.phi(&incoming)
         });
         let is_bool = ty.scalar() == Some(Scalar::Bool);
         (0..ty.lanes())
             .map(|lane| {
-                let part = self.element(&memory, ty.lanes(), &loaded, lane);
-                if is_bool { self.t.value(format_args!("icmp ne i8 {part}, 0")) } else { part }
+                let part = self.element(&loaded, lane);
+                if is_bool { self.t.icmp(IntPredicate::Ne, &part, 0) } else { part }
             })
             .collect()
     }
 
-    fn element(&mut self, vector: &str, lanes: u8, whole: &Opd, lane: u8) -> Opd {
-        match lanes {
-            1 => whole.clone(),
-            _ => self.t.value(format_args!("extractelement {vector} {whole}, i32 {lane}")),
+    fn element(&mut self, whole: &Opd, lane: u8) -> Opd {
+        match whole.ty().is_vector() {
+            false => whole.clone(),
+            true => self.t.extract(whole, &Opd::i32(lane.into())),
         }
     }
 
@@ -172,21 +168,19 @@ impl Emitter<'_> {
         site: usize,
     ) {
         let Mode { align, volatile } = self.as_one_access(address, ty, mode);
-        let pointer = address.place.ty;
         let alignment = self.unproved_alignment(address, align);
         let may_be_bytes = align < 2 || alignment.as_ref().is_some_and(|(_, known)| *known < 2);
-        let (memory, whole) = match ty.scalar().filter(|scalar| may_be_bytes && is_16_bit_float(*scalar)) {
+        let whole = match ty.scalar().filter(|scalar| may_be_bytes && is_16_bit_float(*scalar)) {
             Some(scalar) => {
                 let bits: Vec<Opd> = parts.iter().map(|part| self.bits_of_16(scalar, part)).collect();
                 let ty = ty.with_scalar(Scalar::I16);
-                (memory_type(ty), self.in_memory(ty, &bits))
+                self.in_memory(ty, &bits)
             }
-            None => (memory_type(ty), self.in_memory(ty, parts)),
+            None => self.in_memory(ty, parts),
         };
         self.guarded(address, (ty.size(), 1), site, None, |this, at| {
             let store = |this: &mut Self, align: u32, volatile: bool| {
-                let volatile = if volatile { "volatile " } else { "" };
-                this.t.line(format_args!("store {volatile}{memory} {whole}, {pointer} {at}, align {align}"));
+                this.t.store(&whole, at, MemFlags::from(align).volatile(volatile));
             };
             match alignment {
                 None => store(this, align, volatile),
@@ -224,16 +218,13 @@ impl Emitter<'_> {
     fn in_memory(&mut self, ty: Type, parts: &[Opd]) -> Opd {
         let memory = memory_type(ty);
         let is_bool = ty.scalar() == Some(Scalar::Bool);
-        let element = if is_bool { "i8" } else { ty.scalar().map_or("i64", scalar_type) };
-        let mut whole = Opd::text("poison");
+        let mut whole = Opd::poison(memory);
         for (lane, part) in parts.iter().enumerate() {
-            let part =
-                if is_bool { self.t.value(format_args!("zext i1 {part} to i8")) } else { part.clone() };
+            let part = if is_bool { self.t.zext(part, I8) } else { part.clone() };
             if parts.len() == 1 {
                 return part;
             }
-            whole =
-                self.t.value(format_args!("insertelement {memory} {whole}, {element} {part}, i32 {lane}"));
+            whole = self.t.insert(&whole, &part, &Opd::i32(lane as i64));
         }
         whole
     }
@@ -252,5 +243,5 @@ pub(super) fn is_one_access(ty: Type) -> bool {
 
 /// Zero of a scalar or pointer in memory.
 fn memory_zero(ty: Type) -> Opd {
-    if ty.scalar() == Some(Scalar::Bool) { Opd::Int(0) } else { zero_of(ty) }
+    if ty.scalar() == Some(Scalar::Bool) { Opd::int(I8, 0) } else { zero_of(ty) }
 }

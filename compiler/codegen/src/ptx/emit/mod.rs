@@ -43,7 +43,7 @@ use super::poll_plan::LoopForms;
 use super::{PtxCode, PtxOptions};
 use crate::cpu::CodegenError;
 use crate::cpu::math::Library;
-use crate::llvm_text::{BlockName, Opd, Text, scalar_type};
+use crate::llvm::{self, BlockName, I8, I64, Opd, Text, scalar_type};
 use allocation::Places;
 use anymetal_analysis::roots::{Pointer, Root};
 pub(super) use barrier::BARRIER_BYTES;
@@ -190,7 +190,7 @@ impl<'a> Emitter<'a> {
             }
             // Caches prefetch by themselves; a local's contents may as well stay.
             Op::Prefetch { .. } | Op::LocalStart(_) => {}
-            Op::Fence(_) => self.call_void("llvm.nvvm.membar.gl", &[]),
+            Op::Fence(_) => self.t.call_void_declared("llvm.nvvm.membar.gl", &[]),
             Op::Barrier(scope, _) => self.barrier(*scope),
             Op::Simd(op, args) => self.simd(inst, *op, args),
             Op::Matrix(op, args) => self.matrix(inst, *op, args),
@@ -245,29 +245,6 @@ impl<'a> Emitter<'a> {
     fn root(&self, pointer: Value) -> Root {
         self.facts.pointers[pointer.index()].root
     }
-
-    // --- calls
-
-    /// Calls a function without overloads, declaring it.
-    fn call(&mut self, result: &str, name: &str, args: &[(&str, &Opd)]) -> Opd {
-        let call = self.call_text(result, name, args);
-        self.t.value(call)
-    }
-
-    fn call_void(&mut self, name: &str, args: &[(&str, &Opd)]) {
-        let call = self.call_text("void", name, args);
-        self.t.line(call);
-    }
-
-    fn call_text(&mut self, result: &str, name: &str, args: &[(&str, &Opd)]) -> String {
-        for (ty, value) in args {
-            self.t.expect(value, ty);
-        }
-        let types: Vec<&str> = args.iter().map(|(ty, _)| *ty).collect();
-        self.t.declare(format!("declare {result} @{name}({})", types.join(", ")));
-        let args: Vec<String> = args.iter().map(|(ty, value)| format!("{ty} {value}")).collect();
-        format!("call {result} @{name}({})", args.join(", "))
-    }
 }
 
 /// The operands of the parameters, as offsets in the arguments; other values have none yet.
@@ -275,34 +252,34 @@ fn first_values(function: &Function) -> Vec<Vec<Opd>> {
     let mut values = vec![Vec::new(); function.values.len()];
     for &param in &function.params {
         assert!(matches!(function.ty(param), Type::Ptr(_)), "{param} of a kernel is a pointer");
-        values[param.index()] = vec![Opd::Int(0)];
+        values[param.index()] = vec![Opd::i64(0)];
     }
     values
 }
 
 /// Zero of a scalar or of each element; of a pointer the null pointer.
 fn zero_of(ty: Type) -> Opd {
-    ty.scalar().map_or(Opd::Int(0), zero)
+    ty.scalar().map_or(Opd::i64(0), zero)
 }
 
 /// Zero.
 fn zero(scalar: Scalar) -> Opd {
     match scalar {
         Scalar::Bool => Opd::bool(false),
-        Scalar::F16 | Scalar::F32 => Opd::text("0.0"),
-        _ => Opd::Int(0),
+        Scalar::F16 | Scalar::F32 => Opd::constant(scalar_type(scalar), "0.0"),
+        _ => Opd::zero(scalar_type(scalar)),
     }
 }
 
 /// The type of a scalar in memory.
-fn memory_type(ty: Type) -> String {
+fn memory_type(ty: Type) -> llvm::Type {
     let element = match ty.scalar() {
-        None => "i64",
-        Some(Scalar::Bool) => "i8",
+        None => I64,
+        Some(Scalar::Bool) => I8,
         Some(scalar) => scalar_type(scalar),
     };
     match ty.lanes() {
-        1 => element.to_owned(),
-        n => format!("<{n} x {element}>"),
+        1 => element,
+        n => element.vector(n.into()),
     }
 }

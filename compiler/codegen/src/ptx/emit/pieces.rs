@@ -14,7 +14,7 @@ use anymetal_ir::{CmpOp, Inst, Op};
 use super::Emitter;
 use crate::cpu::CodegenError;
 use crate::elementwise::{Width, arith};
-use crate::llvm_text::{BlockName, Opd, scalar_type, wrap_int};
+use crate::llvm::{BlockName, Opd, scalar_type, wrap_int};
 
 /// The piece of a loop being written.
 #[derive(Debug)]
@@ -33,21 +33,21 @@ impl Emitter<'_> {
         let ty = scalar_type(counted.scalar);
         let start = self.load_carried(counted.counter).swap_remove(0);
         let limit = match self.input.function.as_const(counted.limit) {
-            Some(bits) => Opd::Int(wrap_int(ty, bits as i64)),
+            Some(bits) => Opd::int(ty, wrap_int(ty, bits as i64)),
             None => self.one(counted.limit),
         };
         let span = (rounds * counted.step.unsigned_abs()) as i64;
         assert!(rounds > 0 && span > 0, "a piece has iterations");
         let distance = match counted.step {
-            1.. => self.t.sub(ty, &limit, &start),
-            _ => self.t.sub(ty, &start, &limit),
+            1.. => self.t.sub(&limit, &start),
+            _ => self.t.sub(&start, &limit),
         };
         let inclusive = i64::from(counted.is_inclusive());
-        let capped = self.t.intrinsic("umin", ty, "", &[&distance, &Opd::Int(span - inclusive)]);
-        let length = self.t.add(ty, &capped, &Opd::Int(inclusive));
+        let capped = self.t.intrinsic("umin", "", &[&distance, &Opd::int(ty, span - inclusive)]);
+        let length = self.t.add(&capped, inclusive);
         let goes_on =
             arith::compare(&mut self.t, Width::One, counted.goes_on, counted.scalar, &start, &limit);
-        let length = self.t.select("i1", &goes_on, ty, &length, &Opd::Int(0));
+        let length = self.t.select(&goes_on, &length, 0);
         self.pieces.push(Piece { counted: counted.clone(), start, length, limit, again });
     }
 
@@ -65,11 +65,10 @@ impl Emitter<'_> {
         let leaving = if counted.test.leaves_when { then } else { otherwise };
         let (counted, start, length) = (counted.clone(), start.clone(), length.clone());
         let (limit, again) = (limit.clone(), *again);
-        let ty = scalar_type(counted.scalar);
         let current = self.one(counted.counter);
         let passed = match counted.step {
-            1.. => self.t.sub(ty, &current, &start),
-            _ => self.t.sub(ty, &start, &current),
+            1.. => self.t.sub(&current, &start),
+            _ => self.t.sub(&start, &current),
         };
         // A step of one cannot miss the end, and this comparison is one instruction.
         let op = if counted.step.abs() == 1 { CmpOp::Ne } else { CmpOp::ULt };

@@ -7,11 +7,10 @@
 //! The results are the same bits as the interpreter's. Prefix operations go through the lanes in ascending
 //! order there, but for integers of a full SIMD-group, whose order does not matter.
 
-use anymetal_analysis::divergence::LANES;
 use anymetal_ir::{BinOp, Combination, Combine, CombinedLanes, FpMode, Inst, MathFn, Scalar, SimdOp, Value};
 
 use super::{Emitter, zero};
-use crate::llvm_text::{Opd, Text, scalar_type};
+use crate::llvm::{Binary, Cast, FLOAT, I1, I16, I32, I64, IntPredicate, LANES, Opd, Text, scalar_type};
 
 /// A reduction of one scalar type.
 #[derive(Clone, Copy, Debug)]
@@ -49,19 +48,19 @@ impl Reduction {
     fn neutral(self) -> Opd {
         let scalar = self.scalar;
         match self.combination.combine {
-            Combine::Binary(BinOp::FAdd) if scalar == Scalar::Bf16 => Opd::Int(-0x8000),
-            Combine::Binary(BinOp::FAdd) => Opd::text("-0.0"),
-            Combine::Binary(BinOp::FMul) if scalar == Scalar::Bf16 => Opd::Int(0x3F80),
-            Combine::Binary(BinOp::FMul) => Opd::text("1.0"),
-            Combine::Binary(BinOp::Mul) => Opd::Int(1),
+            Combine::Binary(BinOp::FAdd) if scalar == Scalar::Bf16 => Opd::int(I16, -0x8000),
+            Combine::Binary(BinOp::FAdd) => Opd::constant(scalar_type(scalar), "-0.0"),
+            Combine::Binary(BinOp::FMul) if scalar == Scalar::Bf16 => Opd::int(I16, 0x3F80),
+            Combine::Binary(BinOp::FMul) => Opd::constant(scalar_type(scalar), "1.0"),
+            Combine::Binary(BinOp::Mul) => Opd::int(scalar_type(scalar), 1),
             Combine::Binary(BinOp::UMin | BinOp::And) if scalar == Scalar::Bool => Opd::bool(true),
-            Combine::Binary(BinOp::UMin | BinOp::And) => Opd::Int(-1),
-            Combine::Binary(BinOp::SMin) => Opd::Int(i64::MAX >> (64 - scalar.bits())),
-            Combine::Binary(BinOp::SMax) => Opd::Int(i64::MIN >> (64 - scalar.bits())),
+            Combine::Binary(BinOp::UMin | BinOp::And) => Opd::int(scalar_type(scalar), -1),
+            Combine::Binary(BinOp::SMin) => Opd::int(scalar_type(scalar), i64::MAX >> (64 - scalar.bits())),
+            Combine::Binary(BinOp::SMax) => Opd::int(scalar_type(scalar), i64::MIN >> (64 - scalar.bits())),
             Combine::Math(_) => match scalar {
-                Scalar::F16 => Opd::text("0xH7E00"),
-                Scalar::Bf16 => Opd::Int(0x7FC0),
-                _ => Opd::text("0x7FF8000000000000"),
+                Scalar::F16 => Opd::half(0x7E00),
+                Scalar::Bf16 => Opd::int(I16, 0x7FC0),
+                _ => Opd::constant(FLOAT, "0x7FF8000000000000"),
             },
             Combine::Binary(_) => zero(scalar),
         }
@@ -108,26 +107,26 @@ impl Emitter<'_> {
             return self.reduce_one(reduction, value, mask);
         }
         let is_signed = matches!(combine, Combine::Binary(BinOp::SMin | BinOp::SMax));
-        let (short, extend) = (scalar_type(scalar), if is_signed { "sext" } else { "zext" });
-        let wide = self.t.value(format_args!("{extend} {short} {value} to i32"));
+        let (short, extend) = (scalar_type(scalar), if is_signed { Cast::SExt } else { Cast::ZExt });
+        let wide = self.t.cast(extend, value, I32);
         let result = self.reduce_one(Reduction { scalar: Scalar::I32, ..reduction }, &wide, mask);
-        self.t.value(format_args!("trunc i32 {result} to {short}"))
+        self.t.trunc(&result, short)
     }
 
     fn reduce_one(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
         if let Some(name) = reduction.single_instruction(self.input.options.sm) {
             let name = format!("llvm.nvvm.redux.sync.{name}");
-            return self.call("i32", &name, &[("i32", value), ("i32", mask)]);
+            return self.t.call_declared(I32, &name, &[value, mask]);
         }
         // Sums of floats depend on the order.
         if reduction.is_prefix() && reduction.scalar.is_float() {
             return self.reduce_out_of_line(reduction, value, mask);
         }
-        if *mask == Opd::Int(-1) {
+        if mask.is_int(-1) {
             return self.whole(reduction, value);
         }
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        let is_full = self.t.value(format_args!("icmp eq i32 {mask}, -1"));
+        let is_full = self.t.icmp(IntPredicate::Eq, mask, -1);
         self.t.branch_likely(&is_full, fast, slow);
         self.t.label(fast);
         let whole = self.whole(reduction, value);
@@ -138,8 +137,7 @@ impl Emitter<'_> {
         let from_slow = self.t.current();
         self.t.branch(join);
         self.t.label(join);
-        let ty = scalar_type(reduction.scalar);
-        self.t.phi(ty, &[(&whole, from_fast), (&partial, from_slow)])
+        self.t.phi(&[(&whole, from_fast), (&partial, from_slow)])
     }
 
     /// Not all lanes are active: the first ones, or any.
@@ -151,9 +149,9 @@ impl Emitter<'_> {
             return self.first_lanes(reduction, value, mask);
         }
         let (first, any, join) = (self.t.block(), self.t.block(), self.t.block());
-        let next = self.t.value(format_args!("add i32 {mask}, 1"));
-        let both = self.t.value(format_args!("and i32 {mask}, {next}"));
-        let are_first = self.t.icmp("eq", "i32", &both, &Opd::Int(0));
+        let next = self.t.add(mask, 1);
+        let both = self.t.and(mask, &next);
+        let are_first = self.t.icmp(IntPredicate::Eq, &both, 0);
         self.t.branch_if(&are_first, first, any);
         self.t.label(first);
         let of_first = self.first_lanes(reduction, value, mask);
@@ -164,25 +162,25 @@ impl Emitter<'_> {
         let from_any = self.t.current();
         self.t.branch(join);
         self.t.label(join);
-        self.t.phi(scalar_type(reduction.scalar), &[(&of_first, from_first), (&of_any, from_any)])
+        self.t.phi(&[(&of_first, from_first), (&of_any, from_any)])
     }
 
     /// The butterfly over active first lanes, of which the first lane's result is right: the lanes that it
     /// needs are active, or all that they would add is.
     fn first_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
-        self.t.expect(mask, "i32");
+        self.t.expect(mask, I32);
         assert!(reduction.is_of_all_lanes(), "first_lanes reduces whole SIMD-groups");
-        let (ty, lane) = (scalar_type(reduction.scalar), self.lane());
+        let lane = self.lane();
         let mut value = value.clone();
         for delta in reduction.deltas() {
-            let by = Opd::Int(delta as i64);
+            let by = Opd::i32(delta as i64);
             let other = self.exchange("bfly", reduction.scalar, &value, mask, &by);
-            let from = self.t.value(format_args!("xor i32 {lane}, {delta}"));
+            let from = self.t.xor(&lane, delta as i64);
             let active = self.is_active(mask, &from);
-            let other = self.t.select("i1", &active, ty, &other, &reduction.neutral());
+            let other = self.t.select(&active, &other, &reduction.neutral());
             value = self.combine(reduction, &value, &other);
         }
-        self.exchange("idx", reduction.scalar, &value, mask, &Opd::Int(0))
+        self.exchange("idx", reduction.scalar, &value, mask, &Opd::i32(0))
     }
 
     /// All lanes are active.
@@ -196,29 +194,29 @@ impl Emitter<'_> {
         for delta in reduction.deltas().rev() {
             let (before, exists) = self.from_before(reduction, &sum, delta);
             let more = self.combine(reduction, &before, &sum);
-            sum = self.t.select("i1", &exists, scalar_type(reduction.scalar), &more, &sum);
+            sum = self.t.select(&exists, &more, &sum);
         }
         if !reduction.is_exclusive() {
             return sum;
         }
         let (before, exists) = self.from_before(reduction, &sum, 1);
-        self.t.select("i1", &exists, scalar_type(reduction.scalar), &before, &reduction.neutral())
+        self.t.select(&exists, &before, &reduction.neutral())
     }
 
     /// The value of the lane `delta` below in the group, and whether there is one.
     fn from_before(&mut self, reduction: Reduction, value: &Opd, delta: usize) -> (Opd, Opd) {
         let lane = self.lane();
-        let from = self.t.value(format_args!("sub i32 {lane}, {delta}"));
-        let before = self.exchange("idx", reduction.scalar, value, &Opd::Int(-1), &from);
-        let in_group = self.t.value(format_args!("and i32 {lane}, {}", reduction.combination.width - 1));
-        (before, self.t.value(format_args!("icmp uge i32 {in_group}, {delta}")))
+        let from = self.t.sub(&lane, delta as i64);
+        let before = self.exchange("idx", reduction.scalar, value, &Opd::i32(-1), &from);
+        let in_group = self.t.and(&lane, reduction.combination.width as i64 - 1);
+        (before, self.t.icmp(IntPredicate::UGe, &in_group, delta as i64))
     }
 
     fn butterfly(&mut self, reduction: Reduction, value: &Opd) -> Opd {
         let mut value = value.clone();
         for delta in reduction.deltas() {
-            let by = Opd::Int(delta as i64);
-            let other = self.exchange("bfly", reduction.scalar, &value, &Opd::Int(-1), &by);
+            let by = Opd::i32(delta as i64);
+            let other = self.exchange("bfly", reduction.scalar, &value, &Opd::i32(-1), &by);
             value = self.combine(reduction, &value, &other);
         }
         value
@@ -237,12 +235,12 @@ impl Emitter<'_> {
 
     fn combine_bools(&mut self, op: BinOp, a: &Opd, b: &Opd) -> Opd {
         let name = match op {
-            BinOp::And | BinOp::UMin | BinOp::SMax | BinOp::Mul => "and",
-            BinOp::Xor | BinOp::Add => "xor",
-            BinOp::Or | BinOp::UMax | BinOp::SMin => "or",
+            BinOp::And | BinOp::UMin | BinOp::SMax | BinOp::Mul => Binary::And,
+            BinOp::Xor | BinOp::Add => Binary::Xor,
+            BinOp::Or | BinOp::UMax | BinOp::SMin => Binary::Or,
             other => unreachable!("{other:?} does not combine true and false"),
         };
-        self.t.value(format_args!("{name} i1 {a}, {b}"))
+        self.t.binary(name, a, b)
     }
 
     /// Calls the function for any lanes.
@@ -255,23 +253,23 @@ impl Emitter<'_> {
         }
         let ty = scalar_type(scalar);
         let lane = self.lane();
-        self.t.value(format_args!("call {ty} @{name}({ty} {value}, i32 {mask}, i32 {lane}) #1"))
+        self.t.call_with(ty, &name, &[value, mask, &lane], " #1")
     }
 
     /// The function's text: value, mask and lane to the result.
     fn reduction_text(&mut self, name: &str, reduction: Reduction) -> String {
         let mut inner = Text::new(0);
-        let (value, mask, lane) = (inner.register(), inner.register(), inner.register());
+        let ty = scalar_type(reduction.scalar);
+        let [value, mask, lane] = [ty, I32, I32].map(|ty| inner.register(ty));
         let outer = std::mem::replace(&mut self.t, inner);
         let first = self.t.block();
         self.t.label(first);
-        let ty = scalar_type(reduction.scalar);
         let result = if reduction.is_prefix() {
             self.ascending(reduction, &value, &mask, &lane)
         } else {
             self.any_lanes(reduction, &value, &mask, &lane)
         };
-        self.t.terminator(format_args!("ret {ty} {result}"));
+        self.t.ret(&result);
         let header = format!("define internal {ty} @{name}({ty} {value}, i32 {mask}, i32 {lane}) #1");
         let text = self.t.finish(&header, first);
         let mut inner = std::mem::replace(&mut self.t, outer);
@@ -281,8 +279,8 @@ impl Emitter<'_> {
 
     /// Whether a lane, given as an operand, is active.
     pub(super) fn is_active(&mut self, mask: &Opd, lane: &Opd) -> Opd {
-        let shifted = self.t.value(format_args!("lshr i32 {mask}, {lane}"));
-        self.t.value(format_args!("trunc i32 {shifted} to i1"))
+        let shifted = self.t.lshr(mask, lane);
+        self.t.trunc(&shifted, I1)
     }
 
     /// Each lane reads the whole SIMD-group, or its quad, and combines it.
@@ -291,7 +289,7 @@ impl Emitter<'_> {
         let base = self.group_of(reduction, lane);
         let mut values: Vec<Opd> = (0..count)
             .map(|at| {
-                let from = self.t.value(format_args!("or i32 {base}, {at}"));
+                let from = self.t.or(&base, at as i64);
                 let other = self.exchange("idx", reduction.scalar, value, mask, &from);
                 self.if_active(reduction, &other, mask, &from)
             })
@@ -309,24 +307,23 @@ impl Emitter<'_> {
         let is_wide = scalar.bits() == 64;
         let word = if is_wide { value.clone() } else { self.to_word(scalar, value) };
         let none = if is_wide { reduction.neutral() } else { self.to_word(scalar, &reduction.neutral()) };
-        let (register, word_ty, bits) = if is_wide { ("l", "i64", 64) } else { ("r", "i32", 32) };
-        let chosen = self.t.value(format_args!(
-            "call {word_ty} asm \"{{ .reg .pred p; .reg .b32 t; shr.u32 t, $3, $4; and.b32 t, t, 1; \
-             setp.ne.u32 p, t, 0; selp.b{bits} $0, $1, $2, p; }}\", \
-             \"={register},{register},{register},r,r\"\
-             ({word_ty} {word}, {word_ty} {none}, i32 {mask}, i32 {lane})"
-        ));
+        let (register, word_ty, bits) = if is_wide { ("l", I64, 64) } else { ("r", I32, 32) };
+        let template = format!(
+            "{{ .reg .pred p; .reg .b32 t; shr.u32 t, $3, $4; and.b32 t, t, 1; \
+             setp.ne.u32 p, t, 0; selp.b{bits} $0, $1, $2, p; }}"
+        );
+        let constraints = format!("={register},{register},{register},r,r");
+        let chosen = self.t.asm(word_ty, (&template, &constraints), &[&word, &none, mask, lane], "");
         if is_wide { chosen } else { self.from_word(scalar, &chosen) }
     }
 
     /// The first lane of a lane's group.
     fn group_of(&mut self, reduction: Reduction, lane: &Opd) -> Opd {
-        self.t.value(format_args!("and i32 {lane}, {}", LANES - reduction.combination.width))
+        self.t.and(lane, (LANES - reduction.combination.width) as i64)
     }
 
     /// Through the group's lanes in ascending order; each keeps what it comes to at its own.
     fn ascending(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
-        let ty = scalar_type(reduction.scalar);
         let first = match reduction.combination.starts_at_one() {
             true => reduction.neutral(),
             false => zero(reduction.scalar),
@@ -336,20 +333,20 @@ impl Emitter<'_> {
         let (mut sum, mut is_empty) = (first.clone(), Opd::bool(true));
         let mut result = first;
         for at in 0..reduction.combination.width {
-            let from = self.t.value(format_args!("or i32 {base}, {at}"));
+            let from = self.t.or(&base, at as i64);
             let other = self.exchange("idx", reduction.scalar, value, mask, &from);
             let active = self.is_active(mask, &from);
-            let is_mine = self.t.value(format_args!("icmp eq i32 {lane}, {from}"));
+            let is_mine = self.t.icmp(IntPredicate::Eq, lane, &from);
             if reduction.is_exclusive() {
-                result = self.t.select("i1", &is_mine, ty, &sum, &result);
+                result = self.t.select(&is_mine, &sum, &result);
             }
             let more = self.combine(reduction, &sum, &other);
-            let next = self.t.select("i1", &is_empty, ty, &other, &more);
-            sum = self.t.select("i1", &active, ty, &next, &sum);
-            let inactive = self.t.value(format_args!("xor i1 {active}, true"));
+            let next = self.t.select(&is_empty, &other, &more);
+            sum = self.t.select(&active, &next, &sum);
+            let inactive = self.t.not(&active);
             is_empty = self.t.and(&is_empty, &inactive);
             if !reduction.is_exclusive() {
-                result = self.t.select("i1", &is_mine, ty, &sum, &result);
+                result = self.t.select(&is_mine, &sum, &result);
             }
         }
         result

@@ -15,7 +15,7 @@ use anymetal_ir::{BinOp, CastOp, CmpOp, Op, Query, Scalar, SimdOp, Type, Value, 
 
 use super::super::by_value::place_in_argument;
 use super::Emitter;
-use crate::llvm_text::Opd;
+use crate::llvm::{Cast, I1, I64, IntPredicate, Opd};
 use anymetal_analysis::ranges::upper_bound;
 
 /// Every bound is less.
@@ -62,7 +62,7 @@ impl Bounds {
     }
 
     fn constant(lo: i64, hi: i64) -> Self {
-        Self::between(Opd::Int(lo), Opd::Int(hi))
+        Self::between(Opd::i64(lo), Opd::i64(hi))
     }
 
     fn between(lo: Opd, hi: Opd) -> Self {
@@ -71,7 +71,7 @@ impl Bounds {
 
     /// Whether it tells something.
     pub(super) fn is_tight(&self) -> bool {
-        self.loose == [false; 2] && !self.when.is_text("false")
+        self.loose == [false; 2] && !self.when.is_false()
     }
 
     /// All values of 32 bits.
@@ -207,25 +207,25 @@ impl Emitter<'_> {
         if scalar == Scalar::I64 {
             return Some(self.within(&Bounds::exactly(element), -FAR, FAR));
         }
-        let widen = if sign == Sign::Signed { "sext" } else { "zext" };
-        Some(Bounds::exactly(self.t.value(format_args!("{widen} i32 {element} to i64"))))
+        let widen = if sign == Sign::Signed { Cast::SExt } else { Cast::ZExt };
+        Some(Bounds::exactly(self.t.cast(widen, &element, I64)))
     }
 
     /// Read without a sign.
     fn query_bounds(&mut self, query: Query) -> Option<Bounds> {
         let wide = |this: &mut Self, value: Opd| match value {
-            Opd::Int(value) => Opd::Int(i64::from(value as u32)),
-            value => this.t.value(format_args!("zext i32 {value} to i64")),
+            Opd::Int(_, value) => Opd::i64(i64::from(value as u32)),
+            value => this.t.zext(&value, I64),
         };
         let axis = |axis: u8| usize::from(axis.min(2));
         Some(match query {
             Query::ThreadPositionInGrid(a) => {
                 let (group, full, threads) = self.grid.along(axis(a));
                 let [group, full, threads] = [group, full, threads].map(|value| wide(self, value));
-                let lo = self.t.mul("i64", &group, &full);
-                let end = self.t.add("i64", &lo, &full);
+                let lo = self.t.mul(&group, &full);
+                let end = self.t.add(&lo, &full);
                 let end = self.smaller(&end, &threads);
-                let hi = self.t.sub("i64", &end, &Opd::Int(1));
+                let hi = self.t.sub(&end, 1);
                 Bounds::between(lo, hi)
             }
             Query::ThreadgroupPositionInGrid(a) => {
@@ -239,8 +239,8 @@ impl Emitter<'_> {
             Query::ThreadPositionInThreadgroup(a) => {
                 let (_, full, _) = self.grid.along(axis(a));
                 let full = wide(self, full);
-                let hi = self.t.sub("i64", &full, &Opd::Int(1));
-                Bounds::between(Opd::Int(0), hi)
+                let hi = self.t.sub(&full, 1);
+                Bounds::between(Opd::i64(0), hi)
             }
             Query::DispatchThreadsPerThreadgroup(a) => {
                 let (_, full, _) = self.grid.along(axis(a));
@@ -268,14 +268,14 @@ impl Emitter<'_> {
         }
         let start = self.bounds(regions, counter.start, own);
         let last = i64::from(!matches!(counter.goes_on, CmpOp::ULe | CmpOp::SLe));
-        let hi = self.t.sub("i64", &limit.hi, &Opd::Int(last));
+        let hi = self.t.sub(&limit.hi, last);
         // Without a sign nothing is below 0, whatever the counter does; with one it must not wrap around.
         let mut loose = [false, limit.loose[1]];
         let (lo, when) = match (own, start) {
-            (Sign::Unsigned, _) => (Opd::Int(0), limit.when),
+            (Sign::Unsigned, _) => (Opd::i64(0), limit.when),
             (Sign::Signed, Some(start)) => {
                 let step = counter.step.unsigned_abs() as i64;
-                let stays = self.t.icmp("sle", "i64", &hi, &Opd::Int(i64::from(i32::MAX) - step));
+                let stays = self.t.icmp(IntPredicate::SLe, &hi, i64::from(i32::MAX) - step);
                 let when = self.t.and(&limit.when, &start.when);
                 loose[0] = start.loose[0];
                 (start.lo, self.t.and(&when, &stays))
@@ -309,8 +309,7 @@ impl Emitter<'_> {
             }
             BinOp::Sub => {
                 let [first, second] = both(self, sign)?;
-                let (from, to) =
-                    (self.t.sub("i64", &first.lo, &second.hi), self.t.sub("i64", &first.hi, &second.lo));
+                let (from, to) = (self.t.sub(&first.lo, &second.hi), self.t.sub(&first.hi, &second.lo));
                 let when = self.t.and(&first.when, &second.when);
                 let loose = [first.loose[0] || second.loose[1], first.loose[1] || second.loose[0]];
                 Some(self.within(&Bounds { lo: from, hi: to, when, loose }, lo, hi))
@@ -318,8 +317,7 @@ impl Emitter<'_> {
             BinOp::Mul => {
                 let [first, second] = both(self, sign)?;
                 let [first, second] = [first, second].map(|factor| self.within(&factor, 0, i32::MAX.into()));
-                let (from, to) =
-                    (self.t.mul("i64", &first.lo, &second.lo), self.t.mul("i64", &first.hi, &second.hi));
+                let (from, to) = (self.t.mul(&first.lo, &second.lo), self.t.mul(&first.hi, &second.hi));
                 let when = self.t.and(&first.when, &second.when);
                 let loose = either(&first, &second);
                 Some(self.within(&Bounds { lo: from, hi: to, when, loose }, lo, hi))
@@ -359,7 +357,7 @@ impl Emitter<'_> {
                     by as i64
                 };
                 let first = self.bounds(regions, a, Sign::Unsigned)?;
-                let mut part = |bound: &Opd| self.t.value(format_args!("udiv i64 {bound}, {by}"));
+                let mut part = |bound: &Opd| self.t.udiv(bound, by);
                 if by == 0 {
                     return None;
                 }
@@ -373,16 +371,16 @@ impl Emitter<'_> {
     // --- arithmetic on bounds
 
     fn plus(&mut self, a: &Bounds, b: &Bounds) -> Bounds {
-        self.t.expect(&a.when, "i1");
-        self.t.expect(&b.when, "i1");
-        let (lo, hi) = (self.t.add("i64", &a.lo, &b.lo), self.t.add("i64", &a.hi, &b.hi));
+        self.t.expect(&a.when, I1);
+        self.t.expect(&b.when, I1);
+        let (lo, hi) = (self.t.add(&a.lo, &b.lo), self.t.add(&a.hi, &b.hi));
         Bounds { lo, hi, when: self.t.and(&a.when, &b.when), loose: either(a, b) }
     }
 
     /// `by` is positive.
     fn scaled(&mut self, a: &Bounds, by: i64) -> Bounds {
         assert!(by >= 0, "a negative scale exchanges the bounds");
-        let (lo, hi) = (self.t.mul("i64", &a.lo, &Opd::Int(by)), self.t.mul("i64", &a.hi, &Opd::Int(by)));
+        let (lo, hi) = (self.t.mul(&a.lo, by), self.t.mul(&a.hi, by));
         Bounds { lo, hi, ..a.clone() }
     }
 
@@ -393,8 +391,8 @@ impl Emitter<'_> {
 
     fn picked(&mut self, how: &str, a: &Opd, b: &Opd) -> Opd {
         match (a, b) {
-            (Opd::Int(a), Opd::Int(b)) => Opd::Int(if how == "smin" { *a.min(b) } else { *a.max(b) }),
-            _ => self.t.intrinsic(how, "i64", "", &[a, b]),
+            (Opd::Int(_, a), Opd::Int(_, b)) => Opd::i64(if how == "smin" { *a.min(b) } else { *a.max(b) }),
+            _ => self.t.intrinsic(how, "", &[a, b]),
         }
     }
 
@@ -405,8 +403,8 @@ impl Emitter<'_> {
     /// The same under the condition that it lies between these.
     fn within(&mut self, bounds: &Bounds, lo: i64, hi: i64) -> Bounds {
         assert!(lo <= hi, "the range from {lo} to {hi} is empty");
-        let above = self.at_least(&bounds.lo, &Opd::Int(lo));
-        let below = self.at_least(&Opd::Int(hi), &bounds.hi);
+        let above = self.at_least(&bounds.lo, &Opd::i64(lo));
+        let below = self.at_least(&Opd::i64(hi), &bounds.hi);
         let fits = self.t.and(&above, &below);
         Bounds { when: self.t.and(&bounds.when, &fits), ..bounds.clone() }
     }
@@ -414,8 +412,8 @@ impl Emitter<'_> {
     /// `a >= b`, signed, as `i1`.
     pub(super) fn at_least(&mut self, a: &Opd, b: &Opd) -> Opd {
         match (a, b) {
-            (Opd::Int(a), Opd::Int(b)) => Opd::bool(a >= b),
-            _ => self.t.icmp("sge", "i64", a, b),
+            (Opd::Int(_, a), Opd::Int(_, b)) => Opd::bool(a >= b),
+            _ => self.t.icmp(IntPredicate::SGe, a, b),
         }
     }
 }

@@ -6,7 +6,7 @@
 use anymetal_ir::{Inst, Scalar, SimdOp, Value};
 
 use super::{Emitter, zero};
-use crate::llvm_text::{Opd, scalar_type};
+use crate::llvm::{FLOAT, HALF, I16, I32, I64, IntPredicate, Opd, scalar_type};
 
 impl Emitter<'_> {
     pub(super) fn simd(&mut self, inst: Inst, op: SimdOp, args: &[Value]) {
@@ -24,18 +24,18 @@ impl Emitter<'_> {
 
     fn vote(&mut self, op: SimdOp, args: &[Value], mask: &Opd) -> Opd {
         match op {
-            SimdOp::ActiveMask => self.t.value(format_args!("zext i32 {mask} to i64")),
+            SimdOp::ActiveMask => self.t.zext(mask, I64),
             SimdOp::IsFirst => {
                 let (first, lane) = (self.first_lane(mask), self.lane());
-                self.t.value(format_args!("icmp eq i32 {first}, {lane}"))
+                self.t.icmp(IntPredicate::Eq, &first, &lane)
             }
             _ => {
                 let condition = self.one(args[0]);
                 let votes = self.ballot(mask, &condition);
                 match op {
-                    SimdOp::Any => self.t.value(format_args!("icmp ne i32 {votes}, 0")),
-                    SimdOp::All => self.t.value(format_args!("icmp eq i32 {votes}, {mask}")),
-                    SimdOp::Ballot => self.t.value(format_args!("zext i32 {votes} to i64")),
+                    SimdOp::Any => self.t.icmp(IntPredicate::Ne, &votes, 0),
+                    SimdOp::All => self.t.icmp(IntPredicate::Eq, &votes, mask),
+                    SimdOp::Ballot => self.t.zext(&votes, I64),
                     other => unreachable!("{other:?} is not a vote"),
                 }
             }
@@ -43,8 +43,7 @@ impl Emitter<'_> {
     }
 
     fn first_lane(&mut self, mask: &Opd) -> Opd {
-        self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-        self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"))
+        self.t.count_zeros("cttz", mask, true)
     }
 
     /// Every shuffle is a read of a lane that is computed.
@@ -53,7 +52,7 @@ impl Emitter<'_> {
             Some(&by) => self.lane_operand(by),
             None => {
                 assert_eq!(op, SimdOp::BroadcastFirst, "every other shuffle takes a lane or a distance");
-                Opd::Int(0)
+                Opd::i32(0)
             }
         };
         let source = self.source(op, &by, mask);
@@ -68,28 +67,27 @@ impl Emitter<'_> {
         let (scalar, operand) = (self.scalar(value), self.one(value));
         match scalar.bits() {
             32 => operand,
-            64 => self.t.value(format_args!("trunc i64 {operand} to i32")),
-            _ => self.t.value(format_args!("zext {} {operand} to i32", scalar_type(scalar))),
+            64 => self.t.trunc(&operand, I32),
+            _ => self.t.zext(&operand, I32),
         }
     }
 
     /// The lane that a lane's value comes from.
     fn source(&mut self, op: SimdOp, by: &Opd, mask: &Opd) -> Opd {
         let lane = self.lane();
-        let modulo =
-            |this: &mut Self, value: &Opd, bits: i64| this.t.value(format_args!("and i32 {value}, {bits}"));
+        let modulo = |this: &mut Self, value: &Opd, bits: i64| this.t.and(value, bits);
         match op {
             SimdOp::BroadcastFirst => self.first_lane(mask),
             SimdOp::ShuffleXor => {
-                let other = self.t.value(format_args!("xor i32 {lane}, {by}"));
+                let other = self.t.xor(&lane, by);
                 modulo(self, &other, 31)
             }
             SimdOp::RotateUp => {
-                let other = self.t.value(format_args!("sub i32 {lane}, {by}"));
+                let other = self.t.sub(&lane, by);
                 modulo(self, &other, 31)
             }
             SimdOp::RotateDown => {
-                let other = self.t.value(format_args!("add i32 {lane}, {by}"));
+                let other = self.t.add(&lane, by);
                 modulo(self, &other, 31)
             }
             SimdOp::ShuffleUp | SimdOp::ShuffleDown => {
@@ -101,11 +99,11 @@ impl Emitter<'_> {
             }
             SimdOp::QuadBroadcast | SimdOp::QuadShuffle => {
                 let (quad, inside) = (modulo(self, &lane, 28), modulo(self, by, 3));
-                self.t.value(format_args!("or i32 {quad}, {inside}"))
+                self.t.or(&quad, &inside)
             }
             SimdOp::QuadShuffleXor => {
                 let by = modulo(self, by, 3);
-                self.t.value(format_args!("xor i32 {lane}, {by}"))
+                self.t.xor(&lane, &by)
             }
             SimdOp::Broadcast | SimdOp::Shuffle => modulo(self, by, 31),
             other => unreachable!("{other:?} is not a shuffle"),
@@ -116,56 +114,52 @@ impl Emitter<'_> {
     /// there is none.
     fn neighbour(&mut self, up: bool, by: &Opd, lane: &Opd, inside: &Opd, size: i64) -> Opd {
         if up {
-            let is_there = self.t.value(format_args!("icmp uge i32 {inside}, {by}"));
-            let other = self.t.value(format_args!("sub i32 {lane}, {by}"));
-            return self.t.select("i1", &is_there, "i32", &other, lane);
+            let is_there = self.t.icmp(IntPredicate::UGe, inside, by);
+            let other = self.t.sub(lane, by);
+            return self.t.select(&is_there, &other, lane);
         }
-        let room = self.t.value(format_args!("sub i32 {}, {inside}", size - 1));
-        let is_there = self.t.value(format_args!("icmp uge i32 {room}, {by}"));
-        let other = self.t.value(format_args!("add i32 {lane}, {by}"));
-        self.t.select("i1", &is_there, "i32", &other, lane)
+        let room = self.t.sub(&Opd::i32(size - 1), inside);
+        let is_there = self.t.icmp(IntPredicate::UGe, &room, by);
+        let other = self.t.add(lane, by);
+        self.t.select(&is_there, &other, lane)
     }
 
     /// Value, fill, distance, segment size.
     fn shuffle_and_fill(&mut self, op: SimdOp, args: &[Value], mask: &Opd) -> Vec<Opd> {
         let (by, size) = (self.lane_operand(args[2]), self.lane_operand(args[3]));
         let lane = self.lane();
-        let below = self.t.value(format_args!("sub i32 {size}, 1"));
-        let is_size = self.t.value(format_args!("icmp ult i32 {below}, 32"));
-        let size = self.t.select("i1", &is_size, "i32", &size, &Opd::Int(32));
-        let by = self.t.intrinsic("umin", "i32", "", &[&by, &size]);
-        let inside = self.t.value(format_args!("urem i32 {lane}, {size}"));
+        let below = self.t.sub(&size, 1);
+        let is_size = self.t.icmp(IntPredicate::ULt, &below, 32);
+        let size = self.t.select(&is_size, &size, 32);
+        let by = self.t.intrinsic("umin", "", &[&by, &size]);
+        let inside = self.t.urem(&lane, &size);
         let (is_value, own, filled) = if op == SimdOp::ShuffleAndFillUp {
-            let is_value = self.t.value(format_args!("icmp uge i32 {inside}, {by}"));
-            let own = self.t.value(format_args!("sub i32 {lane}, {by}"));
-            let filled = self.t.value(format_args!("add i32 {own}, {size}"));
+            let is_value = self.t.icmp(IntPredicate::UGe, &inside, &by);
+            let own = self.t.sub(&lane, &by);
+            let filled = self.t.add(&own, &size);
             (is_value, own, filled)
         } else {
-            let room = self.t.value(format_args!("sub i32 {size}, {inside}"));
-            let is_value = self.t.value(format_args!("icmp ugt i32 {room}, {by}"));
-            let own = self.t.value(format_args!("add i32 {lane}, {by}"));
-            let filled = self.t.value(format_args!("sub i32 {own}, {size}"));
+            let room = self.t.sub(&size, &inside);
+            let is_value = self.t.icmp(IntPredicate::UGt, &room, &by);
+            let own = self.t.add(&lane, &by);
+            let filled = self.t.sub(&own, &size);
             (is_value, own, filled)
         };
-        let [own, filled] = [own, filled].map(|from| self.t.value(format_args!("and i32 {from}, 31")));
+        let [own, filled] = [own, filled].map(|from| self.t.and(&from, 31));
         let values = self.read_lane(args[0], mask, &own);
         let fills = self.read_lane(args[1], mask, &filled);
-        let ty = scalar_type(self.scalar(args[0]));
-        values.iter().zip(&fills).map(|(a, b)| self.t.select("i1", &is_value, ty, a, b)).collect()
+        values.iter().zip(&fills).map(|(a, b)| self.t.select(&is_value, a, b)).collect()
     }
 
     /// Every part of a value, from a lane below 32; zero if that is not active.
     fn read_lane(&mut self, value: Value, mask: &Opd, source: &Opd) -> Vec<Opd> {
         let parts = self.read_active_lane(value, mask, source);
-        if *mask == Opd::Int(-1) {
+        if mask.is_int(-1) {
             return parts;
         }
         let scalar = self.scalar(value);
         let active = self.is_active(mask, source);
-        parts
-            .iter()
-            .map(|part| self.t.select("i1", &active, scalar_type(scalar), part, &zero(scalar)))
-            .collect()
+        parts.iter().map(|part| self.t.select(&active, part, &zero(scalar))).collect()
     }
 
     fn read_active_lane(&mut self, value: Value, mask: &Opd, source: &Opd) -> Vec<Opd> {
@@ -177,15 +171,15 @@ impl Emitter<'_> {
     /// One scalar through `shfl.sync`: `how` is `idx` with a lane or `bfly` with a mask.
     pub(super) fn exchange(&mut self, how: &str, scalar: Scalar, value: &Opd, mask: &Opd, by: &Opd) -> Opd {
         if scalar == Scalar::I64 {
-            let low = self.t.value(format_args!("trunc i64 {value} to i32"));
-            let high = self.t.value(format_args!("lshr i64 {value}, 32"));
-            let high = self.t.value(format_args!("trunc i64 {high} to i32"));
+            let low = self.t.trunc(value, I32);
+            let high = self.t.lshr(value, 32);
+            let high = self.t.trunc(&high, I32);
             let [low, high] = [low, high].map(|half| {
                 let half = self.exchange_bits(how, &half, mask, by);
-                self.t.value(format_args!("zext i32 {half} to i64"))
+                self.t.zext(&half, I64)
             });
-            let high = self.t.value(format_args!("shl i64 {high}, 32"));
-            return self.t.value(format_args!("or i64 {high}, {low}"));
+            let high = self.t.shl(&high, 32);
+            return self.t.or(&high, &low);
         }
         let bits = self.to_word(scalar, value);
         let bits = self.exchange_bits(how, &bits, mask, by);
@@ -194,22 +188,21 @@ impl Emitter<'_> {
 
     fn exchange_bits(&mut self, how: &str, bits: &Opd, mask: &Opd, by: &Opd) -> Opd {
         assert!(matches!(how, "idx" | "bfly"), "lanes are not exchanged by {how}");
-        let args = [("i32", mask), ("i32", bits), ("i32", by), ("i32", &Opd::Int(31))];
-        self.call("i32", &format!("llvm.nvvm.shfl.sync.{how}.i32"), &args)
+        let args = [mask, bits, by, &Opd::i32(31)];
+        self.t.call_declared(I32, &format!("llvm.nvvm.shfl.sync.{how}.i32"), &args)
     }
 
     /// A scalar of at most 32 bits in a register.
     pub(super) fn to_word(&mut self, scalar: Scalar, value: &Opd) -> Opd {
         assert!(scalar.bits() <= 32, "a {scalar:?} does not fit a word");
-        let element = scalar_type(scalar);
         match scalar {
             Scalar::I32 => value.clone(),
-            Scalar::F32 => self.same_bits("float", "i32", value),
+            Scalar::F32 => self.t.reinterpret(value, I32),
             Scalar::F16 => {
-                let bits = self.same_bits("half", "i16", value);
-                self.t.value(format_args!("zext i16 {bits} to i32"))
+                let bits = self.t.reinterpret(value, I16);
+                self.t.zext(&bits, I32)
             }
-            _ => self.t.value(format_args!("zext {element} {value} to i32")),
+            _ => self.t.zext(value, I32),
         }
     }
 
@@ -218,12 +211,12 @@ impl Emitter<'_> {
         let element = scalar_type(scalar);
         match scalar {
             Scalar::I32 => bits.clone(),
-            Scalar::F32 => self.same_bits("i32", "float", bits),
+            Scalar::F32 => self.t.reinterpret(bits, FLOAT),
             Scalar::F16 => {
-                let half = self.t.value(format_args!("trunc i32 {bits} to i16"));
-                self.same_bits("i16", "half", &half)
+                let half = self.t.trunc(bits, I16);
+                self.t.reinterpret(&half, HALF)
             }
-            _ => self.t.value(format_args!("trunc i32 {bits} to {element}")),
+            _ => self.t.trunc(bits, element),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::Emitter;
 use super::matrix::Gather;
 use super::value::is_16_bit_float;
 use crate::elementwise::{Width, arith};
-use crate::llvm_text::Opd;
+use crate::llvm::{FLOAT, I32, Opd};
 
 /// The first architecture with all of it.
 const FIRST: u32 = 80;
@@ -41,9 +41,9 @@ impl Emitter<'_> {
         let mut products = self.multiply_in_hardware(of_factors, &left, &right, &sums);
         if self.facts.matrix_layout == MatrixLayout::Metal {
             let (row, column) = self.place_of_lane();
-            let first = self.t.value(format_args!("shl i32 {row}, 2"));
-            let pair = self.t.value(format_args!("lshr i32 {column}, 1"));
-            let from = self.t.value(format_args!("or i32 {first}, {pair}"));
+            let first = self.t.shl(&row, 2);
+            let pair = self.t.lshr(&column, 1);
+            let from = self.t.or(&first, &pair);
             products = products.iter().map(|sum| self.from_lane(Scalar::F32, sum, &from)).collect();
         }
         let to = self.scalar(self.input.function.inst(inst).result.expect("a product has a result"));
@@ -72,9 +72,8 @@ impl Emitter<'_> {
             word = self.from_lane(Scalar::I32, &word, &from);
         }
         if what == Gather::Right {
-            word = self.t.value(format_args!(
-                "call i32 asm \"movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;\", \"=r,r\"(i32 {word}) #2"
-            ));
+            let transposes = ("movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r");
+            word = self.t.asm(I32, transposes, &[&word], " #2");
         }
         self.gathers.set(block, matrix, what, vec![word.clone()]);
         word
@@ -82,7 +81,7 @@ impl Emitter<'_> {
 
     /// What another lane has; all 32 take part.
     fn from_lane(&mut self, scalar: Scalar, value: &Opd, lane: &Opd) -> Opd {
-        self.exchange("idx", scalar, value, &Opd::Int(-1), lane)
+        self.exchange("idx", scalar, value, &Opd::i32(-1), lane)
     }
 
     /// `b` is the word of the transposed B.
@@ -90,14 +89,12 @@ impl Emitter<'_> {
         assert!(is_16_bit_float(scalar), "tensor cores do not multiply {scalar:?}");
         assert_eq!(sums.len(), 2, "a lane holds two elements of a matrix");
         let element = if scalar == Scalar::Bf16 { "bf16" } else { "f16" };
-        let floats = "{ float, float, float, float }";
-        let four = self.t.value(format_args!(
-            "call {floats} asm \"mma.sync.aligned.m16n8k8.row.col.f32.{element}.{element}.f32 \
-             {{$0, $1, $2, $3}}, {{$4, $5}}, {{$6}}, {{$7, $8, $9, $10}};\", \
-             \"=f,=f,=f,=f,r,r,r,f,f,f,f\"(i32 {a}, i32 0, i32 {b}, float {}, float {}, \
-             float 0.0, float 0.0) #2",
-            sums[0], sums[1]
-        ));
-        (0..2).map(|at| self.t.value(format_args!("extractvalue {floats} {four}, {at}"))).collect()
+        let template = format!(
+            "mma.sync.aligned.m16n8k8.row.col.f32.{element}.{element}.f32 \
+             {{$0, $1, $2, $3}}, {{$4, $5}}, {{$6}}, {{$7, $8, $9, $10}};"
+        );
+        let zero = Opd::zero(FLOAT);
+        let args = [a, &Opd::i32(0), b, &sums[0], &sums[1], &zero, &zero];
+        self.t.asm_of_four(FLOAT, (&template, "=f,=f,=f,=f,r,r,r,f,f,f,f"), &args, " #2", 2)
     }
 }

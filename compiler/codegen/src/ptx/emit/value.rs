@@ -5,7 +5,7 @@ use anymetal_ir::{BinOp, CastOp, CmpOp, FpMode, Inst, Op, Scalar, Type, UnOp, Va
 use super::{Emitter, zero_of};
 use crate::elementwise::arith::{self, Arithmetic};
 use crate::elementwise::{Width, cast};
-use crate::llvm_text::{Opd, scalar_type, wrap_int};
+use crate::llvm::{Binary, FLOAT, I8, I16, I32, IntPredicate, Opd, scalar_type, wrap_int};
 use crate::tagged::saturation;
 use anymetal_analysis::roots::Root;
 
@@ -25,7 +25,7 @@ impl Emitter<'_> {
             Op::Select(condition, a, b) => self.choose(result, *condition, *a, *b),
             Op::Cast(op, a) => self.convert_value(*op, *a, ty),
             Op::Math(function, args) => self.math(*function, data.fp, args, ty),
-            Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => vec![Opd::Int(0)],
+            Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => vec![Opd::i64(0)],
             Op::PtrAdd { base, index, scale, offset } => {
                 vec![self.add_to_pointer(result, *base, *index, *scale, *offset)]
             }
@@ -51,20 +51,18 @@ impl Emitter<'_> {
             }
             Op::ExtractDynamic(a, index) => {
                 let (parts, index) = (self.parts(*a), self.index(*a, *index));
-                let scalar = scalar_type(self.scalar(*a));
                 let mut chosen = parts[0].clone();
                 for (at, part) in parts.iter().enumerate().skip(1) {
-                    let is_it = self.t.value(format_args!("icmp eq i32 {index}, {at}"));
-                    chosen = self.t.select("i1", &is_it, scalar, part, &chosen);
+                    let is_it = self.t.icmp(IntPredicate::Eq, &index, at as i64);
+                    chosen = self.t.select(&is_it, part, &chosen);
                 }
                 vec![chosen]
             }
             Op::InsertDynamic(a, index, b) => {
                 let (parts, index, new) = (self.parts(*a), self.index(*a, *index), self.one(*b));
-                let scalar = scalar_type(self.scalar(*a));
                 let insert = |(at, part): (usize, &Opd)| {
-                    let is_it = self.t.value(format_args!("icmp eq i32 {index}, {at}"));
-                    self.t.select("i1", &is_it, scalar, &new, part)
+                    let is_it = self.t.icmp(IntPredicate::Eq, &index, at as i64);
+                    self.t.select(&is_it, &new, part)
                 };
                 parts.iter().enumerate().map(insert).collect()
             }
@@ -75,7 +73,7 @@ impl Emitter<'_> {
     /// An element's index, modulo the length.
     fn index(&mut self, vector: Value, index: Value) -> Opd {
         let (index, lanes) = (self.one(index), self.ty(vector).lanes());
-        self.t.value(format_args!("urem i32 {index}, {lanes}"))
+        self.t.urem(&index, i64::from(lanes))
     }
 
     fn unary(&mut self, op: UnOp, a: Value) -> Vec<Opd> {
@@ -98,7 +96,7 @@ impl Emitter<'_> {
         {
             return result;
         }
-        let constant = if let Opd::Int(value) = b { Some(*value) } else { None };
+        let constant = if let Opd::Int(_, value) = b { Some(*value) } else { None };
         let how = Arithmetic { width: Width::One, fp, scalar, constant };
         if (op, scalar) == (BinOp::UAddSat, Scalar::I8) {
             return self.add_saturating_bytes(a, b);
@@ -110,23 +108,23 @@ impl Emitter<'_> {
     /// deviations are allowed, `bfloat` rounded by one instruction.
     /// LLVM's NVPTX target adds bytes in 16 bits without the upper limit.
     fn add_saturating_bytes(&mut self, a: &Opd, b: &Opd) -> Opd {
-        let [a, b] = [a, b].map(|byte| self.t.value(format_args!("zext i8 {byte} to i32")));
-        let sum = self.t.add("i32", &a, &b);
-        let least = self.t.intrinsic("umin", "i32", "", &[&sum, &Opd::Int(255)]);
-        self.t.value(format_args!("trunc i32 {least} to i8"))
+        let [a, b] = [a, b].map(|byte| self.t.zext(byte, I32));
+        let sum = self.t.add(&a, &b);
+        let least = self.t.intrinsic("umin", "", &[&sum, &Opd::int(I32, 255)]);
+        self.t.trunc(&least, I8)
     }
 
     fn float_of(&mut self, op: BinOp, scalar: Scalar, fp: FpMode, a: &Opd, b: &Opd) -> Option<Opd> {
         let name = match op {
-            BinOp::FAdd => "fadd",
-            BinOp::FSub => "fsub",
-            BinOp::FMul => "fmul",
-            BinOp::FDiv => "fdiv",
+            BinOp::FAdd => Binary::FAdd,
+            BinOp::FSub => Binary::FSub,
+            BinOp::FMul => Binary::FMul,
+            BinOp::FDiv => Binary::FDiv,
             _ => return None,
         };
         if scalar == Scalar::F16 && op != BinOp::FDiv {
             let flags = arith::flags_of(fp, op, a, b);
-            return Some(self.t.value(format_args!("{name} {flags}half {a}, {b}")));
+            return Some(self.t.binary_with(name, flags, a, b));
         }
         let wide = |this: &mut Self, value: &Opd| arith::to_f32(&mut this.t, Width::One, scalar, value);
         let (x, y) = (wide(self, a), wide(self, b));
@@ -134,22 +132,20 @@ impl Emitter<'_> {
             self.approximate_quotient(&x, &y)
         } else {
             let flags = arith::flags_of(fp, op, &x, &y);
-            self.t.value(format_args!("{name} {flags}float {x}, {y}"))
+            self.t.binary_with(name, flags, &x, &y)
         };
         Some(self.round(scalar, &result))
     }
 
     /// Within 2 ulp over the whole range.
     pub(super) fn approximate_quotient(&mut self, a: &Opd, b: &Opd) -> Opd {
-        let asm = "asm \"div.full.f32 $0, $1, $2;\", \"=f,f,f\"";
-        self.t.value(format_args!("call float {asm}(float {a}, float {b})"))
+        self.t.asm(FLOAT, ("div.full.f32 $0, $1, $2;", "=f,f,f"), &[a, b], "")
     }
 
     /// A `float` rounded to the type, to nearest even.
     pub(super) fn round(&mut self, scalar: Scalar, value: &Opd) -> Opd {
         if scalar == Scalar::Bf16 && self.input.options.sm >= 80 {
-            let asm = "asm \"cvt.rn.bf16.f32 $0, $1;\", \"=h,f\"";
-            return self.t.value(format_args!("call i16 {asm}(float {value})"));
+            return self.t.asm(I16, ("cvt.rn.bf16.f32 $0, $1;", "=h,f"), &[value], "");
         }
         arith::from_f32(&mut self.t, Width::One, scalar, value)
     }
@@ -175,11 +171,10 @@ impl Emitter<'_> {
     fn choose(&mut self, result: Value, condition: Value, a: Value, b: Value) -> Vec<Opd> {
         let conditions = self.parts(condition);
         let (x, y) = (self.in_form_of(result, a), self.in_form_of(result, b));
-        let ty = scalar_type(self.scalar(result));
         assert!(conditions.len() == 1 || conditions.len() == x.len(), "a condition for all, or for each");
         assert_eq!(x.len(), y.len(), "a choice is between values of one type");
         let condition = |at: usize| conditions.get(at).unwrap_or(&conditions[0]);
-        (0..x.len()).map(|at| self.t.select("i1", condition(at), ty, &x[at], &y[at])).collect()
+        (0..x.len()).map(|at| self.t.select(condition(at), &x[at], &y[at])).collect()
     }
 
     /// A value as operands of the result's form: a pointer becomes tagged where the result is.
@@ -200,10 +195,10 @@ impl Emitter<'_> {
         let mut sum = start.clone();
         if let Some(index) = index {
             let index = self.one(index);
-            let bytes = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
-            sum = self.t.add("i64", &sum, &bytes);
+            let bytes = self.t.mul(&index, i64::from(scale));
+            sum = self.t.add(&sum, &bytes);
         }
-        sum = self.t.add("i64", &sum, &Opd::Int(offset));
+        sum = self.t.add(&sum, offset);
         match self.root(result) {
             Root::Many if sum != start => saturation(index, offset)(&mut self.t, Width::One, &start, &sum),
             _ => sum,
@@ -237,15 +232,14 @@ impl Emitter<'_> {
     pub(super) fn bits_of_16(&mut self, scalar: Scalar, part: &Opd) -> Opd {
         assert!(is_16_bit_float(scalar), "a {scalar:?} does not have 16 bits of a float");
         let bits = match scalar {
-            Scalar::F16 => self.t.value(format_args!("bitcast half {part} to i16")),
+            Scalar::F16 => self.t.bitcast(part, I16),
             _ => part.clone(),
         };
         if bits.is_const() {
             return bits;
         }
-        let asm = "asm \"cvt.u32.u16 $0, $1;\", \"=r,h\"";
-        let wide = self.t.value(format_args!("call i32 {asm}(i16 {bits})"));
-        self.t.value(format_args!("trunc i32 {wide} to i16"))
+        let wide = self.t.asm(I32, ("cvt.u32.u16 $0, $1;", "=r,h"), &[&bits], "");
+        self.t.trunc(&wide, I16)
     }
 
     pub(super) fn convert_scalar(&mut self, op: CastOp, from: Scalar, to: Scalar, part: &Opd) -> Opd {
@@ -265,16 +259,16 @@ pub(super) fn is_16_bit_float(scalar: Scalar) -> bool {
 /// A constant from its bits.
 fn constant(ty: Type, bits: u64) -> Opd {
     match ty.scalar() {
-        None => Opd::Int(bits as i64),
+        None => Opd::i64(bits as i64),
         Some(Scalar::Bool) => Opd::bool(bits & 1 != 0),
         Some(Scalar::F32) => {
             let value = f64::from(f32::from_bits(bits as u32));
-            Opd::text(format!("0x{:016X}", value.to_bits()))
+            Opd::float(value)
         }
-        Some(Scalar::F16) => Opd::text(format!("0xH{:04X}", bits as u16)),
+        Some(Scalar::F16) => Opd::half(bits as u16),
         Some(scalar) => {
             assert!(scalar.is_int() || scalar == Scalar::Bf16, "{scalar:?} constants are not integers");
-            Opd::Int(wrap_int(scalar_type(scalar), bits as i64))
+            Opd::int(scalar_type(scalar), wrap_int(scalar_type(scalar), bits as i64))
         }
     }
 }

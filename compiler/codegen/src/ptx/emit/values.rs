@@ -7,7 +7,7 @@ use anymetal_ir::{ArgKind, Inst, Scalar, Value};
 use super::super::by_value::place_in_argument;
 use super::Emitter;
 use crate::cpu::argument_slots;
-use crate::llvm_text::Opd;
+use crate::llvm::{GLOBAL, I32, I64, IntPredicate, MemFlags, Opd};
 
 /// The words of arguments.
 #[derive(Debug)]
@@ -58,23 +58,21 @@ impl Emitter<'_> {
         for argument in 0..self.given.counts.len() {
             let given = std::mem::take(&mut self.given.words[argument]);
             let Some(base) = self.places.base(argument).filter(|_| !given.is_empty()) else { continue };
-            let by_value = self.t.value(format_args!("icmp eq ptr addrspace(1) {base}, null"));
+            let by_value = self.t.icmp(IntPredicate::Eq, &base, &Opd::zero(GLOBAL));
             let (memory, join) = (self.t.block(), self.t.block());
             let before = self.t.current();
             self.t.branch_if(&by_value, join, memory);
             self.t.label(memory);
             let bound: Vec<Opd> = (0..given.len())
                 .map(|word| {
-                    let at = self
-                        .t
-                        .value(format_args!("getelementptr i8, ptr addrspace(1) {base}, i64 {}", 4 * word));
-                    self.t.value(format_args!("load i32, ptr addrspace(1) {at}, align 4, !invariant.load !1"))
+                    let at = self.t.field(&base, 4 * word as i64);
+                    self.t.load(I32, &at, MemFlags::with(4, ", !invariant.load !1"))
                 })
                 .collect();
             self.t.label(join);
             assert_eq!(given.len(), bound.len(), "each word has a value from memory");
             let words = given.iter().zip(&bound);
-            let words = words.map(|(given, bound)| self.t.phi("i32", &[(given, before), (bound, memory)]));
+            let words = words.map(|(given, bound)| self.t.phi(&[(given, before), (bound, memory)]));
             self.given.words[argument] = words.collect();
         }
     }
@@ -119,19 +117,18 @@ impl Emitter<'_> {
         match scalar {
             _ if scalar.size() == 8 => {
                 let high = words[(offset / 4 + 1) as usize].clone();
-                let [low, high] =
-                    [word, high].map(|word| self.t.value(format_args!("zext i32 {word} to i64")));
-                let high = self.t.value(format_args!("shl i64 {high}, 32"));
-                self.t.value(format_args!("or i64 {high}, {low}"))
+                let [low, high] = [word, high].map(|word| self.t.zext(&word, I64));
+                let high = self.t.shl(&high, 32);
+                self.t.or(&high, &low)
             }
             Scalar::Bool => {
-                let byte = self.t.value(format_args!("lshr i32 {word}, {bits}"));
-                let byte = self.t.value(format_args!("and i32 {byte}, 255"));
-                self.t.icmp("ne", "i32", &byte, &Opd::Int(0))
+                let byte = self.t.lshr(&word, bits as i64);
+                let byte = self.t.and(&byte, 255);
+                self.t.icmp(IntPredicate::Ne, &byte, 0)
             }
             _ if bits == 0 => self.from_word(scalar, &word),
             _ => {
-                let word = self.t.value(format_args!("lshr i32 {word}, {bits}"));
+                let word = self.t.lshr(&word, bits as i64);
                 self.from_word(scalar, &word)
             }
         }

@@ -18,7 +18,7 @@ use super::memory::is_one_access;
 use super::region::Regions;
 use crate::cpu::CodegenError;
 use crate::limits::ptx::{MAX_BOUND_DEFINITIONS, MAX_VERSIONED_SIZE};
-use crate::llvm_text::Opd;
+use crate::llvm::{I1, IntPredicate, Opd};
 use anymetal_analysis::roots::Root;
 
 /// What the first version takes the buffers to be multiples of.
@@ -118,16 +118,16 @@ impl<'a> Emitter<'a> {
                 continue;
             }
             let Some(base) = self.places.base(index) else { continue };
-            let address = self.t.value(format_args!("ptrtoint ptr addrspace(1) {base} to i64"));
-            let low = self.t.value(format_args!("and i64 {address}, {}", BINDINGS - 1));
-            let is_multiple = self.t.icmp("eq", "i64", &low, &Opd::Int(0));
+            let address = self.t.address_of(&base);
+            let low = self.t.and(&address, i64::from(BINDINGS - 1));
+            let is_multiple = self.t.icmp(IntPredicate::Eq, &low, 0);
             *holds = self.t.and(holds, &is_multiple);
         }
         for &(argument, offset) in words.iter().filter(|_| use_words) {
             let word = self.given_scalar(argument, offset, Scalar::I32);
             let word = word.expect("words are used only if all are given by value");
-            let low = self.t.value(format_args!("and i32 {word}, {}", (1 << WORD_BITS) - 1));
-            let is_multiple = self.t.icmp("eq", "i32", &low, &Opd::Int(0));
+            let low = self.t.and(&word, (1 << WORD_BITS) - 1);
+            let is_multiple = self.t.icmp(IntPredicate::Eq, &low, 0);
             *holds = self.t.and(holds, &is_multiple);
         }
         Some(alignment)
@@ -190,16 +190,16 @@ impl<'a> Emitter<'a> {
             let root = Root::Argument(argument);
             let Some(space) = self.space(pointer).filter(|_| root == self.root(pointer)) else { continue };
             let place = self.place(root, space);
-            if place.base.is_text("null") || !bounds.is_tight() {
+            if place.base.is_null() || !bounds.is_tight() {
                 continue;
             }
             found.insert(inst);
             if !done.insert((pointer, ty.size())) {
                 continue;
             }
-            self.t.expect(&bounds.when, "i1");
-            let end = self.t.add("i64", &bounds.hi, &Opd::Int(i64::from(ty.size())));
-            let above = self.at_least(&bounds.lo, &Opd::Int(0));
+            self.t.expect(&bounds.when, I1);
+            let end = self.t.add(&bounds.hi, i64::from(ty.size()));
+            let above = self.at_least(&bounds.lo, &Opd::i64(0));
             let below = self.at_least(&place.len, &end);
             for condition in [&bounds.when, &above, &below] {
                 holds = self.t.and(&holds, condition);

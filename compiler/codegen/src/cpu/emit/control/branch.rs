@@ -5,7 +5,7 @@ use anymetal_ir::{Block, CmpOp, Inst, Op, Value};
 use super::Context;
 use super::jump::jump_of;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+use crate::llvm::{BlockName, MASK, Opd};
 use anymetal_simd::constructs::BranchForm;
 use anymetal_simd::limits::MAX_COPY;
 
@@ -64,9 +64,9 @@ impl Emitter<'_, '_> {
 
     pub(super) fn either(&mut self, a: &Mask, b: &Mask) -> Mask {
         match (a.operand(), b.operand()) {
-            (none, _) if none.is_text("zeroinitializer") => b.clone(),
-            (_, none) if none.is_text("zeroinitializer") => a.clone(),
-            (x, y) => Mask::Some(self.t.value(format_args!("or {MASK} {x}, {y}"))),
+            (none, _) if none.is_zeros() => b.clone(),
+            (_, none) if none.is_zeros() => a.clone(),
+            (x, y) => Mask::Some(self.t.or(&x, &y)),
         }
     }
 
@@ -82,11 +82,11 @@ impl Emitter<'_, '_> {
         {
             let (_, context) = self.waiting_point(target, is_continue);
             self.record_jump(context, is_continue, &mask);
-            return Mask::Some(Opd::text("zeroinitializer"));
+            return Mask::Some(Opd::zero(MASK));
         }
         let slot = escapes.then(|| {
             let slot = self.t.alloca(MASK, 4);
-            self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
+            self.t.store(&Opd::zero(MASK), &slot, 4);
             slot
         });
         let (run, end) = (self.t.block(), self.t.block());
@@ -129,7 +129,7 @@ impl Emitter<'_, '_> {
         self.instructions(insts);
         if let Some(slot) = slot {
             let left = self.position.mask.operand();
-            self.t.store(MASK, &left, slot, 4);
+            self.t.store(&left, slot, 4);
         }
         self.t.branch(end);
     }
@@ -183,7 +183,7 @@ impl Emitter<'_, '_> {
         if !self.t.is_ended() {
             changed = self.position.mask != *mask;
             let left = self.position.mask.operand();
-            self.t.store(MASK, &left, slot, 4);
+            self.t.store(&left, slot, 4);
         }
         self.t.branch(join);
         changed

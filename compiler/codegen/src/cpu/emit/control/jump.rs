@@ -5,16 +5,16 @@ use anymetal_ir::{Label, Op};
 
 use super::Context;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+use crate::llvm::{BlockName, IntPredicate, MASK, MemFlags, Opd, PTR};
 
 impl Emitter<'_, '_> {
     /// Adds the lanes of `mask` to a slot.
     pub(super) fn collect(&mut self, slot: &Opd, mask: &Mask) {
-        self.t.expect(slot, "ptr");
+        self.t.expect(slot, PTR);
         self.t.expect(&mask.operand(), MASK);
         let old = self.t.load(MASK, slot, 4);
-        let new = self.t.value(format_args!("or {MASK} {old}, {}", mask.operand()));
-        self.t.store(MASK, &new, slot, 4);
+        let new = self.t.or(&old, &mask.operand());
+        self.t.store(&new, slot, 4);
     }
 
     /// Where the nearest lanes wait on the way to a target (`None`: to the end of the region).
@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
     /// Leaves the kernel soon after the device asks.
     pub(in crate::cpu::emit) fn poll(&mut self) {
         let stop = self.stop_flag();
-        let go_on = self.t.icmp("eq", "i32", &stop, &Opd::Int(0));
+        let go_on = self.t.icmp(IntPredicate::Eq, &stop, 0);
         let go = self.t.block();
         let exit = self.position.exit;
         self.t.branch_likely(&go_on, go, exit);
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
     /// What the device sets when it wants kernels to stop.
     pub(in crate::cpu::emit) fn stop_flag(&mut self) -> Opd {
         let slot = self.stop_pointer();
-        self.t.value(format_args!("load volatile i32, ptr {slot}, align 4 ; poll"))
+        self.t.load_stop_flag(&slot)
     }
 
     pub(in crate::cpu::emit) fn stop_pointer(&mut self) -> Opd {
@@ -103,8 +103,8 @@ impl Emitter<'_, '_> {
             return slot.clone();
         }
         let launch = self.group.launch.clone();
-        let field = self.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {LAUNCH_STOP}"));
-        let slot = self.t.entry_value(format_args!("load ptr, ptr {field}, align 8, !invariant.load !1"));
+        let field = self.t.in_entry(|t| t.field(&launch, LAUNCH_STOP));
+        let slot = self.t.in_entry(|t| t.load(PTR, &field, MemFlags::with(8, ", !invariant.load !1")));
         self.registers.stop = Some(slot.clone());
         slot
     }

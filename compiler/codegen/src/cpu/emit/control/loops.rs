@@ -4,7 +4,7 @@ use anymetal_ir::{Block, Inst, Label};
 
 use super::Context;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Bound, MASK, Opd};
+use crate::llvm::{BlockName, Bound, MASK, Opd};
 
 impl Emitter<'_, '_> {
     pub(super) fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
@@ -17,11 +17,11 @@ impl Emitter<'_, '_> {
         let new_slot = |this: &mut Self, wanted: bool, initial: &Opd| {
             wanted.then(|| {
                 let slot = this.t.alloca(MASK, 4);
-                this.t.store(MASK, initial, &slot, 4);
+                this.t.store(initial, &slot, 4);
                 slot
             })
         };
-        let none = Opd::text("zeroinitializer");
+        let none = Opd::zero(MASK);
         let exit_slot = new_slot(self, tracked, &none);
         let continue_slot = new_slot(self, construct.lanes_leave, &none);
         let lanes_slot = new_slot(self, construct.lanes_leave, &outer.operand());
@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
         self.t.loop_header(head, self.plan.polls.of_loop(inst).trips().map(Bound::Trips));
         if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
             self.position.mask = Mask::Some(self.t.load(MASK, lanes, 4));
-            self.t.store(MASK, &none, waiting, 4);
+            self.t.store(&none, waiting, 4);
         }
         self.position.contexts.push(context(Some(next)));
         self.block(body);
@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
         self.end_iteration(inst);
         if let Some(lanes) = &lanes_slot {
             let left = self.position.mask.operand();
-            self.t.store(MASK, &left, lanes, 4);
+            self.t.store(&left, lanes, 4);
             self.leave_loop_if_none(exit);
         }
         self.t.branch(head);

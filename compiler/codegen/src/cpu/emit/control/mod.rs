@@ -13,7 +13,7 @@ mod switch;
 use anymetal_ir::{Block, Inst, Label, Op};
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+use crate::llvm::{BlockName, MASK, Opd};
 use anymetal_simd::limits::MAX_COPY;
 use anymetal_simd::regions;
 
@@ -81,7 +81,7 @@ impl Emitter<'_, '_> {
         }
         let mask = self.position.mask.clone();
         let slot = self.t.alloca(MASK, 4);
-        self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
+        self.t.store(&Opd::zero(MASK), &slot, 4);
         let (full, partial, done) = (self.t.block(), self.t.block(), self.t.block());
         let all = self.all(&mask);
         self.t.branch_if(&all, full, partial);
@@ -91,7 +91,7 @@ impl Emitter<'_, '_> {
         self.instructions(rest);
         // Lanes may have left in either copy.
         let left = self.position.mask.operand();
-        self.t.store(MASK, &left, &slot, 4);
+        self.t.store(&left, &slot, 4);
         self.t.branch(done);
         self.t.label(partial);
         self.position.mask = mask;
@@ -100,7 +100,7 @@ impl Emitter<'_, '_> {
         self.instructions(rest);
         self.position.may_version_guards = may_version;
         let left = self.position.mask.operand();
-        self.t.store(MASK, &left, &slot, 4);
+        self.t.store(&left, &slot, 4);
         self.position.copies_left += 1;
         self.t.label(done);
         self.position.mask = Mask::Some(self.t.load(MASK, &slot, 4));
@@ -111,13 +111,13 @@ impl Emitter<'_, '_> {
         if self.t.len() > self.shared.options.max_text_bytes {
             // Nothing more is emitted: all that follows is unreachable.
             self.shared.is_cut = true;
-            return self.t.terminator("unreachable");
+            return self.t.unreachable();
         }
         let function = self.plan.facts.function;
         let op = &function.inst(inst).op;
         debug_assert!(!self.t.is_ended(), "{inst} follows a jump");
         debug_assert!(
-            !self.position.mask.operand().is_text("zeroinitializer"),
+            !self.position.mask.operand().is_zeros(),
             "{inst} is emitted under a mask without active lanes"
         );
         let is_store = matches!(op, Op::Store { .. });

@@ -4,7 +4,7 @@ use anymetal_ir::{Block, Inst, Label, SwitchCase, Value};
 
 use super::Context;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type, wrap_int};
+use crate::llvm::{self, BlockName, I1, IntPredicate, LANES, MASK, Opd, scalar_type, wrap_int};
 
 impl Emitter<'_, '_> {
     pub(super) fn scope(&mut self, inst: Inst, label: Label, body: Block) {
@@ -22,7 +22,7 @@ impl Emitter<'_, '_> {
             || construct.diverges && construct.is_crossed)
             .then(|| {
                 let slot = self.t.alloca(MASK, 4);
-                self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
+                self.t.store(&Opd::zero(MASK), &slot, 4);
                 slot
             });
         let slot = exit_slot.clone();
@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
         if self.plan.divergence.construct(inst).diverges {
             self.divergent_switch(selector, cases, default, slot.as_ref());
             // The arms have collected their lanes.
-            self.position.mask = Mask::Some(Opd::text("zeroinitializer"));
+            self.position.mask = Mask::Some(Opd::zero(MASK));
         } else {
             let bodies: Vec<Block> = cases.iter().map(|case| case.body).chain([default]).collect();
             let labels = self.branch_to_cases(selector, cases);
@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
                 }
                 self.t.branch(exit);
             }
-            self.position.mask = Mask::Some(Opd::text("zeroinitializer"));
+            self.position.mask = Mask::Some(Opd::zero(MASK));
         }
         self.close_construct(exit, slot, outer);
     }
@@ -104,25 +104,13 @@ impl Emitter<'_, '_> {
         cases: &[SwitchCase],
     ) -> Vec<BlockName> {
         let ty = scalar_type(self.scalar(selector));
-        assert!(ty.starts_with('i') && ty != "i1", "a switch does not select by a {ty}");
+        assert!(ty.is_int() && ty != I1, "a switch does not select by a {ty}");
         self.t.expect(value, ty);
         let labels: Vec<BlockName> = (0..=cases.len()).map(|_| self.t.block()).collect();
-        let mut table = String::new();
-        for (case, label) in cases.iter().zip(&labels) {
-            for &value in &case.values {
-                let value = wrap_int(ty, value);
-                table.push_str(&format!(" {ty} {value}, label %b{label}"));
-            }
-        }
-        debug_assert!(
-            {
-                let mut seen = std::collections::BTreeSet::new();
-                cases.iter().flat_map(|case| &case.values).all(|&value| seen.insert(wrap_int(ty, value)))
-            },
-            "the case values of a switch are distinct"
-        );
-        let default = labels[cases.len()];
-        self.t.terminator(format_args!("switch {ty} {value}, label %b{default} [{table} ]"));
+        let targets = cases.iter().zip(&labels);
+        let targets = targets
+            .flat_map(|(case, &label)| case.values.iter().map(move |&value| (wrap_int(ty, value), label)));
+        self.t.switch(value, labels[cases.len()], &targets.collect::<Vec<_>>());
         labels
     }
 
@@ -150,13 +138,12 @@ impl Emitter<'_, '_> {
     }
 
     /// The lanes whose selector has one of the case's values.
-    fn matches(&mut self, element: &str, selector: &Opd, case: &SwitchCase) -> Opd {
-        let ty = lanes_type(element);
-        let mut matches = Opd::text("zeroinitializer");
+    fn matches(&mut self, element: llvm::Type, selector: &Opd, case: &SwitchCase) -> Opd {
+        let mut matches = Opd::zero(MASK);
         for &value in &case.values {
             let value = wrap_int(element, value);
-            let one = self.t.value(format_args!("icmp eq {ty} {selector}, splat ({element} {value})"));
-            matches = self.t.value(format_args!("or {MASK} {matches}, {one}"));
+            let one = self.t.icmp(IntPredicate::Eq, selector, value);
+            matches = self.t.or(&matches, &one);
         }
         matches
     }
@@ -167,11 +154,10 @@ impl Emitter<'_, '_> {
     fn switch_by_lanes(&mut self, selector: Value, cases: &[SwitchCase], default: Block, slot: Option<&Opd>) {
         let outer = self.position.mask.clone();
         let element = scalar_type(self.scalar(selector));
-        let ty = lanes_type(element);
         let vector = self.vector(selector, 0);
         let (left_slot, default_slot) = (self.t.alloca(MASK, 4), self.t.alloca(MASK, 4));
-        self.t.store(MASK, &outer.operand(), &left_slot, 4);
-        self.t.store(MASK, &Opd::text("zeroinitializer"), &default_slot, 4);
+        self.t.store(&outer.operand(), &left_slot, 4);
+        self.t.store(&Opd::zero(MASK), &default_slot, 4);
         // Cases run in the order of lanes: one that is emitted later may have had its effects.
         self.position.bail = None;
         let (head, next, done) = (self.t.block(), self.t.block(), self.t.block());
@@ -179,14 +165,14 @@ impl Emitter<'_, '_> {
         let left = Mask::Some(self.t.load(MASK, &left_slot, 4));
         self.position.mask = left.clone();
         let lane = self.first_lane();
-        let value = self.t.value(format_args!("extractelement {ty} {vector}, i32 {lane}"));
+        let value = self.t.extract(&vector, &lane);
         let labels = self.branch_to_cases_on(&value, selector, cases);
         for (case, &label) in cases.iter().zip(&labels) {
             self.t.label(label);
             let matches = self.matches(element, &vector, case);
             let own = self.both(&left, &matches);
             let rest = self.without(&left, &matches);
-            self.t.store(MASK, &rest, &left_slot, 4);
+            self.t.store(&rest, &left_slot, 4);
             self.position.contexts.push(Context::Arm { end: next });
             self.position.mask = Mask::Some(own);
             self.block(case.body);
@@ -199,11 +185,11 @@ impl Emitter<'_, '_> {
             self.t.branch(next);
         }
         self.t.label(labels[cases.len()]);
-        let value = self.t.splat(element, &value);
-        let same = self.t.value(format_args!("icmp eq {ty} {vector}, {value}"));
+        let value = self.t.splat(&value);
+        let same = self.t.icmp(IntPredicate::Eq, &vector, &value);
         let own = Mask::Some(self.both(&left, &same));
         let rest = self.without(&left, &same);
-        self.t.store(MASK, &rest, &left_slot, 4);
+        self.t.store(&rest, &left_slot, 4);
         self.collect(&default_slot, &own);
         self.t.label(next);
         // Each iteration takes at least one lane, so there are at most 32; cases may be long.

@@ -12,7 +12,7 @@ use anymetal_ir::{Inst, Value};
 use super::{Rows, SIDE};
 use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{FLOAT, I8, Opd};
 use anymetal_simd::fragments::{AccumulatorTile, ROW, Slot};
 
 /// Bytes of those slots that are on the stack.
@@ -52,7 +52,7 @@ impl Emitter<'_, '_> {
         let step = self.matrices.slots[self.plan.fragments.tiles[tile].slot].step();
         let (in_frame, offset) = self.tile_place(tile);
         let base = if in_frame { self.frame.clone() } else { self.tiles_on_stack() };
-        Rows { start: self.t.offset(&base, &Opd::Int(offset)), step: Opd::Int(step) }
+        Rows { start: self.t.offset(&base, offset), step: Opd::i64(step) }
     }
 
     /// Whether a tile is in the frame or on the stack, and where there.
@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
         }
         let bytes = on_stack(&self.matrices.slots);
         assert!(bytes > 0, "at least one slot is on the stack");
-        let start = self.t.zeroed_alloca(&format!("[{bytes} x i8]"), bytes.cast_unsigned(), 64);
+        let start = self.t.zeroed_array(bytes.cast_unsigned(), I8, 64);
         self.matrices.tiles_on_stack = Some(start.clone());
         start
     }
@@ -81,8 +81,8 @@ impl Emitter<'_, '_> {
     /// Both lanes of a tile's fragment.
     fn tile_lanes(&mut self, tile: usize) -> [Opd; 2] {
         let rows = self.tile_rows(tile);
-        let dense = self.load_dense("float", &rows);
-        self.fragment("float", &dense, false)
+        let dense = self.load_dense(FLOAT, &rows);
+        self.fragment(&dense, false)
     }
 
     /// Loads a whole tile as a value; `false` if the promoted variables are none.
@@ -140,24 +140,24 @@ impl Emitter<'_, '_> {
         let lanes = [self.lane(value, 0), self.lane(value, 1)];
         if lanes.iter().all(Lane::is_uniform) {
             let row = self.alternating(&lanes);
-            self.store_rows("float", &vec![row; SIDE], &rows);
+            self.store_rows(&vec![row; SIDE], &rows);
         } else {
             let dense = self.dense(value, false);
-            self.store_dense("float", &dense, &rows);
+            self.store_dense(&dense, &rows);
         }
         true
     }
 
     /// A row of which all even elements are the same, and all odd ones.
     fn alternating(&mut self, lanes: &[Lane; 2]) -> Opd {
-        let ends = [0, 1].map(|n| lanes[n].at(&mut self.t, "float", 0));
+        let ends = [0, 1].map(|n| lanes[n].at(&mut self.t, FLOAT, 0));
         if ends[0] == ends[1] {
-            return self.t.splat_to(SIDE, "float", &ends[0]);
+            return self.t.splat_to(SIDE, &ends[0]);
         }
-        let mut row = Opd::text("poison");
+        let mut row = Opd::poison(FLOAT.vector(SIDE));
         for column in 0..SIDE {
             let end = &ends[column % 2];
-            row = self.t.value(format_args!("insertelement <8 x float> {row}, float {end}, i64 {column}"));
+            row = self.t.insert(&row, end, column);
         }
         row
     }
@@ -179,10 +179,10 @@ impl Emitter<'_, '_> {
         self.write_products();
         self.matrices.results.clear();
         let mut parts = self.tile_lanes(tile);
-        parts[element] = lane.vector(&mut self.t, "float");
-        let dense = self.dense_parts("float", &parts, false);
+        parts[element] = lane.vector(&mut self.t, FLOAT);
+        let dense = self.dense_parts(&parts, false);
         let rows = self.tile_rows(tile);
-        self.store_dense("float", &dense, &rows);
+        self.store_dense(&dense, &rows);
         true
     }
 }

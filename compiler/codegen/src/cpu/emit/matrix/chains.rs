@@ -13,7 +13,7 @@ use super::deferred_mma::{Product, Sum};
 use super::panel_calls::ScratchUse;
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::Opd;
 
 /// Products that are added up one after the other.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ impl Emitter<'_, '_> {
         let elsewhere = |row: &Row| row.chains.iter().filter(|&&(_, c)| chains[c].in_place.is_none()).count();
         let pairs: usize = rows.iter().map(|row| elsewhere(row).div_ceil(2)).sum();
         let start = if pairs == 0 {
-            Opd::text("null")
+            Opd::null()
         } else {
             self.scratch_for_products((ScratchUse::Sums, PAIR * pairs as i64))
         };
@@ -224,11 +224,11 @@ impl Emitter<'_, '_> {
         }
         for pair in elsewhere.chunks(2) {
             let place = (SumMemory::Sums, scratch.taken);
-            let start = self.t.offset(&scratch.start, &Opd::Int(scratch.taken));
+            let start = self.t.offset(&scratch.start, scratch.taken);
             scratch.taken += PAIR;
-            let step = Opd::Int(8 * SIDE as i64);
+            let step = Opd::i64(8 * SIDE as i64);
             for (side, &chain) in pair.iter().enumerate() {
-                let start = self.t.offset(&start, &Opd::Int(4 * SIDE as i64 * side as i64));
+                let start = self.t.offset(&start, 4 * SIDE as i64 * side as i64);
                 chains[chain].rows = Some(Rows { start, step: step.clone() });
             }
             units.push(Unit { chains: pair.to_vec(), rows: Rows { start, step }, place });

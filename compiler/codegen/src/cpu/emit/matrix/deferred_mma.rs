@@ -16,8 +16,8 @@ use super::{Rows, SIDE};
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::limits::cpu::MAX_DEFERRED_PRODUCTS;
+use crate::llvm::{FLOAT, I8, Opd};
 use anymetal_simd::fragments::ResultUses;
 
 /// To what a product is added.
@@ -91,16 +91,14 @@ impl Emitter<'_, '_> {
         let mut places = Vec::new();
         for &arg in &args[..3] {
             let scalar = self.scalar(arg);
-            let element = scalar_type(scalar);
-            let ty = lanes_type(element);
             let parts = [0, 1].map(|n| {
                 let lanes = self.vector(arg, n);
-                self.t.value(format_args!("select {MASK} {mask}, {ty} {lanes}, {ty} zeroinitializer"))
+                self.t.select(&mask, &lanes, 0)
             });
-            let dense = self.dense_parts(element, &parts, false);
+            let dense = self.dense_parts(&parts, false);
             let dense = to_f32(&mut self.t, Width::Few(SIDE * SIDE), scalar, &dense);
-            let rows = Rows { start: self.scratch(), step: Opd::Int(4 * SIDE as i64) };
-            self.store_dense("float", &dense, &rows);
+            let rows = Rows { start: self.scratch(), step: Opd::i64(4 * SIDE as i64) };
+            self.store_dense(&dense, &rows);
             places.push(rows);
         }
         let tables = [0, 1].map(|n| self.write_table(&[places[n].clone()]));
@@ -113,9 +111,9 @@ impl Emitter<'_, '_> {
     /// Lanes of a sum in rows.
     fn lanes_of_sum(&mut self, value: Value, rows: &Rows) -> Vec<Lane> {
         let scalar = self.scalar(value);
-        let dense = self.load_dense("float", rows);
+        let dense = self.load_dense(FLOAT, rows);
         let narrow = from_f32(&mut self.t, Width::Few(SIDE * SIDE), scalar, &dense);
-        let lanes = self.fragment(scalar_type(scalar), &narrow, false);
+        let lanes = self.fragment(&narrow, false);
         Self::varying(lanes)
     }
 
@@ -189,7 +187,7 @@ impl Emitter<'_, '_> {
         let from = match chain.sum {
             Sum::Value(value) => {
                 let values = self.float_rows(value);
-                return self.store_rows("float", &values, to);
+                return self.store_rows(&values, to);
             }
             Sum::AccumulatorTile(tile) => self.tile_rows(tile),
             Sum::Product(before) => {
@@ -198,8 +196,8 @@ impl Emitter<'_, '_> {
                 found.rows.clone().expect("every chain has rows once its units are formed")
             }
         };
-        let values = self.load_rows("float", &from);
-        self.store_rows("float", &values, to);
+        let values = self.load_rows(FLOAT, &from);
+        self.store_rows(&values, to);
     }
 
     fn write_row(
@@ -282,15 +280,14 @@ impl Emitter<'_, '_> {
 
     fn write_table(&mut self, places: &[Rows]) -> Opd {
         assert!(!places.is_empty(), "a table has an entry per product");
-        let table = self.t.alloca(&format!("[{} x i8]", ENTRY * places.len() as i64), 16);
+        let table = self.t.alloca_array(ENTRY as u64 * places.len() as u64, I8, 16);
         for (number, rows) in places.iter().enumerate() {
-            let at = self.t.offset(&table, &Opd::Int(ENTRY * number as i64));
-            let three = self.t.mul("i64", &rows.step, &Opd::Int(3));
+            let at = self.t.offset(&table, ENTRY * number as i64);
+            let three = self.t.mul(&rows.step, 3);
             let fourth = self.t.offset(&rows.start, &three);
-            let fields = [("ptr", &rows.start), ("i64", &rows.step), ("ptr", &fourth), ("i64", &three)];
-            for (n, (ty, field)) in fields.into_iter().enumerate() {
-                let at = self.t.offset(&at, &Opd::Int(8 * n as i64));
-                self.t.store(ty, field, &at, 8);
+            for (n, field) in [&rows.start, &rows.step, &fourth, &three].into_iter().enumerate() {
+                let at = self.t.offset(&at, 8 * n as i64);
+                self.t.store(field, &at, 8);
             }
         }
         table
@@ -313,10 +310,12 @@ impl Emitter<'_, '_> {
             self.shared.matrix_kernels.products.insert(name.clone(), definition);
             self.shared.declares.extend(declares);
         }
-        let mut args: Vec<String> = sums.iter().map(|sum| format!("ptr {}", sum.start)).collect();
-        args.push(format!("i64 {}, ptr {left}", sums[0].step));
-        args.extend(right.iter().map(|table| format!("ptr {table}")));
-        self.t.line(format_args!("call void @{name}({}, i64 {steps})", args.join(", ")));
+        let mut args: Vec<&Opd> = sums.iter().map(|sum| &sum.start).collect();
+        args.extend([&sums[0].step, left]);
+        args.extend(right);
+        let steps = Opd::i64(steps as i64);
+        args.push(&steps);
+        self.t.call_void(&name, &args);
     }
 
     /// Brings the result where it is wanted.
@@ -325,9 +324,9 @@ impl Emitter<'_, '_> {
         let &last = chain.products.last().expect("a chain has products");
         for &tile in &chain.tiles {
             if chain.in_place != Some(tile) {
-                let values = self.load_rows("float", rows);
+                let values = self.load_rows(FLOAT, rows);
                 let to = self.tile_rows(tile);
-                self.store_rows("float", &values, &to);
+                self.store_rows(&values, &to);
             }
         }
         let product = &products[last];

@@ -12,7 +12,7 @@ use super::{Rows, SIDE, place_of};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type};
+use crate::llvm::{self, I64, IntPredicate, LANES, Opd, vector_const};
 use anymetal_simd::fragments::ElementStores;
 
 /// What differs between the lanes of a pointer, times `scale`.
@@ -52,8 +52,8 @@ impl Emitter<'_, '_> {
         self.t.label(fast);
         let transpose = element_stores.step.is_some_and(|(_, transpose)| transpose);
         let values = self.rows_to_store(element_stores.fragment, element_stores.scalar, transpose);
-        self.store_rows(scalar_type(element_stores.scalar), &values, &rows);
-        if !is_so.is_text("true") {
+        self.store_rows(&values, &rows);
+        if !is_so.is_true() {
             self.t.branch(join);
             self.t.label(slow);
             self.aside(|this| this.store_elements(&element_stores));
@@ -90,7 +90,7 @@ impl Emitter<'_, '_> {
         let place = self.place(self.plan.facts.storage.pointer(pointer).root);
         let offset = self.lane(pointer, 0);
         let (is_so, start, step) = match element_stores.step {
-            Some((step, _)) => (Opd::bool(true), offset.at(&mut self.t, "i64", 0), Opd::Int(step)),
+            Some((step, _)) => (Opd::bool(true), offset.at(&mut self.t, I64, 0), Opd::i64(step)),
             None => {
                 let spread = self.spread(pointer, MAX_DEPTH)?;
                 if self.spread(second, MAX_DEPTH)? != spread || size % spread.scale != 0 {
@@ -99,9 +99,9 @@ impl Emitter<'_, '_> {
                 let seen = self.rows_in(spread, size / spread.scale);
                 let (start, next) =
                     (self.first_offset(pointer, MAX_DEPTH), self.first_offset(second, MAX_DEPTH));
-                let beside = self.t.add("i64", &start, &Opd::Int(size));
-                let is_next = self.t.icmp("eq", "i64", &beside, &next);
-                let step = self.t.mul("i64", &seen.step, &Opd::Int(spread.scale));
+                let beside = self.t.add(&start, size);
+                let is_next = self.t.icmp(IntPredicate::Eq, &beside, &next);
+                let step = self.t.mul(&seen.step, spread.scale);
                 (self.t.and(&seen.is_so, &is_next), start, step)
             }
         };
@@ -109,7 +109,7 @@ impl Emitter<'_, '_> {
         let address = Address { place, offset, value: None, extra: 0, site };
         let inside = self.rows_in_bounds(&address, &start, &step, size);
         let is_so = self.t.and(&is_so, &inside);
-        (!is_so.is_text("false")).then_some((is_so, Rows { start: base, step }))
+        (!is_so.is_false()).then_some((is_so, Rows { start: base, step }))
     }
 
     /// What differs between lanes in a pointer of which all else is the same for them.
@@ -147,10 +147,10 @@ impl Emitter<'_, '_> {
         let mut start = self.first_offset(base, depth - 1);
         if let Some(index) = index {
             let index = self.first_of(index);
-            let bytes = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
-            start = self.t.add("i64", &start, &bytes);
+            let bytes = self.t.mul(&index, i64::from(scale));
+            start = self.t.add(&start, &bytes);
         }
-        self.t.add("i64", &start, &Opd::Int(offset))
+        self.t.add(&start, offset)
     }
 
     /// The first lane's value; of a widened number, widened from the first lane's.
@@ -164,20 +164,20 @@ impl Emitter<'_, '_> {
                 if function.ty(narrow) == Type::Scalar(Scalar::I32) && self.is_here(narrow) =>
             {
                 let first = self.first_of(narrow);
-                self.widened(Some(cast), "i32", "i64", &first)
+                self.widened(Some(cast), I64, &first)
             }
             _ => {
-                let (vector, element) = (self.vector(value, 0), scalar_type(self.scalar(value)));
-                self.t.value(format_args!("extractelement {} {vector}, i64 0", lanes_type(element)))
+                let vector = self.vector(value, 0);
+                self.t.extract(&vector, 0)
             }
         }
     }
 
-    fn widened(&mut self, cast: Option<CastOp>, from: &str, to: &str, value: &Opd) -> Opd {
+    fn widened(&mut self, cast: Option<CastOp>, to: llvm::Type, value: &Opd) -> Opd {
         match cast {
             None => value.clone(),
-            Some(CastOp::SExt) => self.t.value(format_args!("sext {from} {value} to {to}")),
-            Some(CastOp::ZExt) => self.t.value(format_args!("zext {from} {value} to {to}")),
+            Some(CastOp::SExt) => self.t.sext(value, to),
+            Some(CastOp::ZExt) => self.t.zext(value, to),
             Some(other) => unreachable!("{other:?} does not widen an index"),
         }
     }
@@ -191,21 +191,20 @@ impl Emitter<'_, '_> {
             return Seen { is_so, step };
         }
         let vector = self.vector(spread.value, 0);
-        let vector = self.widened(spread.cast, "<32 x i32>", "<32 x i64>", &vector);
+        let vector = self.widened(spread.cast, I64.lanes(), &vector);
         // Lane 2 holds the first element of the second row.
-        let [first, below] =
-            [0, 2].map(|lane| self.t.value(format_args!("extractelement <32 x i64> {vector}, i64 {lane}")));
-        let step = self.t.sub("i64", &below, &first);
+        let [first, below] = [0, 2].map(|lane| self.t.extract(&vector, lane));
+        let step = self.t.sub(&below, &first);
         let column = |lane: usize| place_of(lane).1 as i64 * unit;
-        let columns: Vec<String> = (0..LANES).map(|lane| format!("i64 {}", column(lane))).collect();
-        let rows: Vec<String> = (0..LANES).map(|lane| format!("i64 {}", place_of(lane).0)).collect();
-        let (start, down) = (self.t.splat("i64", &first), self.t.splat("i64", &step));
-        let down = self.t.value(format_args!("mul <32 x i64> {down}, <{}>", rows.join(", ")));
-        let place = self.t.value(format_args!("add <32 x i64> {start}, {down}"));
-        let place = self.t.value(format_args!("add <32 x i64> {place}, <{}>", columns.join(", ")));
-        let same = self.t.value(format_args!("icmp eq <32 x i64> {vector}, {place}"));
+        let columns = vector_const(I64, (0..LANES).map(column));
+        let rows = vector_const(I64, (0..LANES).map(|lane| place_of(lane).0 as i64));
+        let (start, down) = (self.t.splat(&first), self.t.splat(&step));
+        let down = self.t.mul(&down, &rows);
+        let place = self.t.add(&start, &down);
+        let place = self.t.add(&place, &columns);
+        let same = self.t.icmp(IntPredicate::Eq, &vector, &place);
         let same = self.all(&Mask::Some(same));
-        let apart = self.t.icmp("sge", "i64", &step, &Opd::Int(unit * SIDE as i64));
+        let apart = self.t.icmp(IntPredicate::SGe, &step, unit * SIDE as i64);
         let is_so = self.t.and(&same, &apart);
         self.note_of(key(Test::InRows), &is_so);
         self.note_of(key(Test::RowStep), &step);

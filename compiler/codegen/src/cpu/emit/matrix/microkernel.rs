@@ -9,8 +9,8 @@ use anymetal_ir::Scalar;
 use super::SIDE;
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::Width;
-use crate::cpu::llvm_text::{Bound, Opd, Text};
 use crate::limits::cpu::MAX_DEFERRED_PRODUCTS;
+use crate::llvm::{self, Bound, FLOAT, I64, IntPredicate, Opd, PTR, Text};
 use anymetal_simd::target::CpuFeatures;
 
 /// Bytes of a table's entry: the first row and the bytes from row to row, the fourth row and three times
@@ -34,11 +34,11 @@ impl Operand {
         assert!(row < SIDE, "a matrix has no row {row}");
         let [one, three] = &self.steps;
         let (start, bytes) = match row {
-            0 => (0, Opd::Int(0)),
-            1 | 2 | 4 => (0, t.mul("i64", one, &Opd::Int(row as i64))),
-            3 => (1, Opd::Int(0)),
+            0 => (0, Opd::i64(0)),
+            1 | 2 | 4 => (0, t.mul(one, row as i64)),
+            3 => (1, Opd::i64(0)),
             6 => (1, three.clone()),
-            _ => (1, t.mul("i64", one, &Opd::Int(row as i64 - 3))),
+            _ => (1, t.mul(one, row as i64 - 3)),
         };
         t.offset(&self.starts[start], &bytes)
     }
@@ -74,10 +74,10 @@ impl Variant {
         assert!((1..=2).contains(&self.blocks), "sums are computed in one or two blocks");
         assert!(self.columns == SIDE || self.columns == 2 * SIDE, "a block is one or two matrices wide");
         let mut t = Text::new(0);
-        let sums: Vec<Opd> = (0..self.blocks).map(|_| t.register()).collect();
-        let (step, left) = (t.register(), t.register());
-        let right: Vec<Opd> = (0..self.blocks).map(|_| t.register()).collect();
-        let steps = t.register();
+        let sums: Vec<Opd> = (0..self.blocks).map(|_| t.register(PTR)).collect();
+        let (step, left) = (t.register(I64), t.register(PTR));
+        let right: Vec<Opd> = (0..self.blocks).map(|_| t.register(PTR)).collect();
+        let steps = t.register(I64);
         let mut parameters: Vec<String> = sums.iter().map(|sum| format!("ptr {sum}")).collect();
         parameters.push(format!("i64 {step}, ptr {left}"));
         parameters.extend(right.iter().map(|table| format!("ptr {table}")));
@@ -93,7 +93,7 @@ impl Variant {
             let mut body = Body { variant: self, t: &mut t, rows: from..from + rows };
             body.write(&sums, &step, &left, &right, &steps);
         }
-        t.terminator("ret void");
+        t.ret_void();
         let declares = t.take_declares().into_iter().collect();
         (t.finish(&header, first), declares)
     }
@@ -111,8 +111,8 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    fn ty(&self) -> String {
-        format!("<{} x float>", self.variant.columns)
+    fn ty(&self) -> llvm::Type {
+        FLOAT.vector(self.variant.columns)
     }
 
     /// One pass over all steps for these rows.
@@ -122,43 +122,43 @@ impl Body<'_> {
         let mut places = Vec::new();
         for sum in sums {
             for row in self.rows.clone() {
-                let bytes = self.t.mul("i64", step, &Opd::Int(row as i64));
+                let bytes = self.t.mul(step, row as i64);
                 let place = self.t.offset(sum, &bytes);
-                let variable = self.t.alloca(&ty, 64);
-                let value = self.t.load(&ty, &place, 32);
-                self.t.store(&ty, &value, &variable, 64);
+                let variable = self.t.alloca(ty, 64);
+                let value = self.t.load(ty, &place, 32);
+                self.t.store(&value, &variable, 64);
                 places.push((place, variable));
             }
         }
         let variables: Vec<Opd> = places.iter().map(|(_, variable)| variable.clone()).collect();
-        let counter = self.t.alloca("i64", 8);
-        self.t.store("i64", &Opd::Int(0), &counter, 8);
+        let counter = self.t.alloca(I64, 8);
+        self.t.store(&Opd::int(I64, 0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(MAX_DEFERRED_PRODUCTS as u64));
-        let current = self.t.load("i64", &counter, 8);
-        let bytes = self.t.mul("i64", &current, &Opd::Int(ENTRY));
+        let current = self.t.load(I64, &counter, 8);
+        let bytes = self.t.mul(&current, ENTRY);
         let left = self.entry(left, &bytes);
         let right: Vec<_> = right.iter().map(|table| self.entry(table, &bytes)).collect();
         self.step(&left, right, &variables);
         self.round(&variables);
-        let next = self.t.add("i64", &current, &Opd::Int(1));
-        self.t.store("i64", &next, &counter, 8);
-        let more = self.t.icmp("ult", "i64", &next, steps);
-        self.t.terminator(format_args!("br i1 {more}, label %b{head}, label %b{done}, !llvm.loop !12"));
+        let next = self.t.add(&current, 1);
+        self.t.store(&next, &counter, 8);
+        let more = self.t.icmp(IntPredicate::ULt, &next, steps);
+        self.t.branch_with(&more, head, done, ", !llvm.loop !12");
         self.t.label(done);
         for (place, variable) in &places {
-            let value = self.t.load(&ty, variable, 64);
-            self.t.store(&ty, &value, place, 32);
+            let value = self.t.load(ty, variable, 64);
+            self.t.store(&value, place, 32);
         }
     }
 
     fn entry(&mut self, table: &Opd, bytes: &Opd) -> Operand {
         let at = self.t.offset(table, bytes);
-        let mut field = |ty: &str, n: i64| {
-            let at = self.t.offset(&at, &Opd::Int(8 * n));
+        let mut field = |ty: llvm::Type, n: i64| {
+            let at = self.t.offset(&at, 8 * n);
             self.t.load(ty, &at, 8)
         };
-        Operand { starts: [field("ptr", 0), field("ptr", 2)], steps: [field("i64", 1), field("i64", 3)] }
+        Operand { starts: [field(PTR, 0), field(PTR, 2)], steps: [field(I64, 1), field(I64, 3)] }
     }
 
     /// Eight multiply-adds per element, a row's side by side.
@@ -167,7 +167,7 @@ impl Body<'_> {
         assert_eq!(right.len(), self.variant.blocks, "each block has right operands");
         assert_eq!(variables.len(), self.variant.blocks * self.rows.len(), "each row of a block has a sum");
         let n = self.variant.columns;
-        let mut sums: Vec<Opd> = variables.iter().map(|variable| self.t.load(&ty, variable, 64)).collect();
+        let mut sums: Vec<Opd> = variables.iter().map(|variable| self.t.load(ty, variable, 64)).collect();
         let mut right: Vec<(Opd, Opd)> =
             right.into_iter().map(|Operand { starts: [start, _], steps: [step, _] }| (start, step)).collect();
         let count = self.rows.len();
@@ -175,29 +175,29 @@ impl Body<'_> {
             let mut values = Vec::new();
             for _ in 0..TOGETHER {
                 for (start, step) in &mut right {
-                    values.push(self.t.load(&ty, start, 4));
-                    *start = self.t.offset(start, step);
+                    values.push(self.t.load(ty, start, 4));
+                    *start = self.t.offset(start, &*step);
                 }
             }
             for row in self.rows.clone() {
                 for k in first..first + TOGETHER {
                     let (line, place) = if self.variant.transpose { (k, row) } else { (row, k) };
                     let at = left.row(self.t, line);
-                    let at = self.t.offset(&at, &Opd::Int(4 * place as i64));
-                    let element = self.t.load("float", &at, 4);
-                    let element = self.t.splat_to(n, "float", &element);
+                    let at = self.t.offset(&at, 4 * place as i64);
+                    let element = self.t.load(FLOAT, &at, 4);
+                    let element = self.t.splat_to(n, &element);
                     let blocks = self.variant.blocks;
                     for (block, values) in values[(k - first) * blocks..][..blocks].iter().enumerate() {
                         let sum = &mut sums[block * count + row - self.rows.start];
-                        *sum = self.t.intrinsic("fma", &ty, "", &[&element, values, sum]);
+                        *sum = self.t.intrinsic("fma", "", &[&element, values, &*sum]);
                     }
                 }
             }
             // No instruction, but LLVM would load what the next multiply-adds take, and spill it.
-            self.t.line("fence syncscope(\"singlethread\") seq_cst");
+            self.t.fence("syncscope(\"singlethread\") seq_cst");
         }
         for (variable, sum) in variables.iter().zip(sums) {
-            self.t.store(&ty, &sum, variable, 64);
+            self.t.store(&sum, variable, 64);
         }
     }
 
@@ -208,10 +208,10 @@ impl Body<'_> {
             return;
         }
         for variable in variables {
-            let sum = self.t.load(&ty, variable, 64);
+            let sum = self.t.load(ty, variable, 64);
             let rounded = from_f32(self.t, width, self.variant.rounding, &sum);
             let sum = to_f32(self.t, width, self.variant.rounding, &rounded);
-            self.t.store(&ty, &sum, variable, 64);
+            self.t.store(&sum, variable, 64);
         }
     }
 }

@@ -28,7 +28,7 @@ use anymetal_opt::Feature;
 
 use super::lane::Lane;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::llvm::{self, LANES, Opd};
 use anymetal_simd::fragments::{Fragments, SIDE, Slot, place_of};
 use deferred_mma::Product;
 use operands::Operand;
@@ -145,12 +145,11 @@ impl Emitter<'_, '_> {
 
     /// The 64 elements in rows, or in columns.
     fn dense(&mut self, fragment: Value, transpose: bool) -> Opd {
-        let element = scalar_type(self.scalar(fragment));
         let parts = [self.vector(fragment, 0), self.vector(fragment, 1)];
-        self.dense_parts(element, &parts, transpose)
+        self.dense_parts(&parts, transpose)
     }
 
-    fn dense_parts(&mut self, element: &str, parts: &[Opd; 2], transpose: bool) -> Opd {
+    fn dense_parts(&mut self, parts: &[Opd; 2], transpose: bool) -> Opd {
         let mut picks = vec![None; SIDE * SIDE];
         for lane in 0..LANES {
             for n in 0..2 {
@@ -158,14 +157,14 @@ impl Emitter<'_, '_> {
             }
         }
         debug_assert!(picks.iter().all(Option::is_some), "the lanes hold each element of a matrix");
-        self.t.shuffle(element, LANES, &parts[0], &parts[1], &picks)
+        self.t.shuffle(&parts[0], &parts[1], &picks)
     }
 
     /// The lanes of 64 elements in rows, or in columns.
-    fn fragment(&mut self, element: &str, dense: &Opd, transpose: bool) -> [Opd; 2] {
+    fn fragment(&mut self, dense: &Opd, transpose: bool) -> [Opd; 2] {
         [0, 1].map(|n| {
             let picks: Vec<_> = (0..LANES).map(|lane| Some(dense_index(lane, n, transpose))).collect();
-            self.t.shuffle(element, SIDE * SIDE, dense, &Opd::text("poison"), &picks)
+            self.t.pick(dense, &picks)
         })
     }
 
@@ -174,43 +173,43 @@ impl Emitter<'_, '_> {
     }
 
     /// One row of 64 elements.
-    fn row_of(&mut self, element: &str, dense: &Opd, row: usize) -> Opd {
+    fn row_of(&mut self, dense: &Opd, row: usize) -> Opd {
         let own: Vec<_> = (row * SIDE..(row + 1) * SIDE).map(Some).collect();
-        self.t.shuffle(element, SIDE * SIDE, dense, &Opd::text("poison"), &own)
+        self.t.pick(dense, &own)
     }
 
     /// The address of a row.
     fn row_at(&mut self, rows: &Rows, row: usize) -> Opd {
         assert!(row < SIDE, "a matrix has no row {row}");
-        let bytes = self.t.mul("i64", &rows.step, &Opd::Int(row as i64));
+        let bytes = self.t.mul(&rows.step, row as i64);
         self.t.offset(&rows.start, &bytes)
     }
 
-    fn load_rows(&mut self, element: &str, rows: &Rows) -> Vec<Opd> {
+    fn load_rows(&mut self, element: llvm::Type, rows: &Rows) -> Vec<Opd> {
         (0..SIDE)
             .map(|row| {
                 let at = self.row_at(rows, row);
-                self.t.value(format_args!("load <8 x {element}>, ptr {at}, align 1"))
+                self.t.load(element.vector(8), &at, 1)
             })
             .collect()
     }
 
-    fn load_dense(&mut self, element: &str, rows: &Rows) -> Opd {
+    fn load_dense(&mut self, element: llvm::Type, rows: &Rows) -> Opd {
         let rows = self.load_rows(element, rows);
-        self.t.concat(element, SIDE, rows)
+        self.t.concat(rows)
     }
 
-    fn store_rows(&mut self, element: &str, values: &[Opd], rows: &Rows) {
+    fn store_rows(&mut self, values: &[Opd], rows: &Rows) {
         assert_eq!(values.len(), SIDE, "a matrix has eight rows");
         for (row, value) in values.iter().enumerate() {
             let at = self.row_at(rows, row);
-            self.t.line(format_args!("store <8 x {element}> {value}, ptr {at}, align 1"));
+            self.t.store(&value, &at, 1);
         }
     }
 
-    fn store_dense(&mut self, element: &str, dense: &Opd, rows: &Rows) {
-        let values: Vec<_> = (0..SIDE).map(|row| self.row_of(element, dense, row)).collect();
-        self.store_rows(element, &values, rows);
+    fn store_dense(&mut self, dense: &Opd, rows: &Rows) {
+        let values: Vec<_> = (0..SIDE).map(|row| self.row_of(dense, row)).collect();
+        self.store_rows(&values, rows);
     }
 
     /// Whether products may wait: all lanes take part.

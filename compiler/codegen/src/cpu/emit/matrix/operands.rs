@@ -12,7 +12,7 @@ use crate::cpu::emit::Emitter;
 use crate::cpu::emit::arith::to_f32;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::memory::Address;
-use crate::cpu::llvm_text::{Opd, scalar_type};
+use crate::llvm::{I8, I64, IntPredicate, Opd, scalar_type};
 use anymetal_simd::fragments::{Joined, same_fragment};
 
 /// A fragment in memory.
@@ -91,9 +91,9 @@ impl Emitter<'_, '_> {
         let root = self.plan.facts.storage.pointer(joined.pointer).root;
         let place = self.place(root);
         let offset = self.lane(joined.pointer, 0);
-        let start = offset.at(&mut self.t, "i64", 0);
+        let start = offset.at(&mut self.t, I64, 0);
         let address = Address { place, offset, value: None, extra: 0, site: sites[0] };
-        self.operand_at(&address, &start, sites, (Opd::Int(joined.step), scalar, joined.transpose))
+        self.operand_at(&address, &start, sites, (Opd::i64(joined.step), scalar, joined.transpose))
     }
 
     /// The fragment at `start` in the allocation. Out of bounds it is put together elsewhere, element by
@@ -105,13 +105,13 @@ impl Emitter<'_, '_> {
         sites: [u32; 2],
         (step, scalar, transpose): (Opd, Scalar, bool),
     ) -> Operand {
-        self.t.expect(start, "i64");
-        self.t.expect(&step, "i64");
+        self.t.expect(start, I64);
+        self.t.expect(&step, I64);
         let size = i64::from(scalar.size());
         let inside = self.t.offset(&address.place.base, start);
-        let expected = if let Opd::Int(step) = step { Some(step) } else { None };
+        let expected = if let Opd::Int(_, step) = step { Some(step) } else { None };
         let ok = self.rows_in_bounds(address, start, &step, size);
-        if ok.is_text("true") {
+        if ok.is_true() {
             return Operand { rows: Rows { start: inside, step }, scalar, transpose, expected };
         }
         let from = self.t.current();
@@ -121,9 +121,9 @@ impl Emitter<'_, '_> {
         let buffer = self.load_rows_slowly(address, start, sites, (&step, scalar, transpose), transpose);
         let slow_from = self.t.current();
         self.t.label(join);
-        let own = Opd::Int(size * SIDE as i64);
-        let start = self.t.phi("ptr", &[(&inside, from), (&buffer, slow_from)]);
-        let step = if step == own { step } else { self.t.phi("i64", &[(&step, from), (&own, slow_from)]) };
+        let own = Opd::i64(size * SIDE as i64);
+        let start = self.t.phi(&[(&inside, from), (&buffer, slow_from)]);
+        let step = if step == own { step } else { self.t.phi(&[(&step, from), (&own, slow_from)]) };
         Operand { rows: Rows { start, step }, scalar, transpose, expected }
     }
 
@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
         if scalar != operand.scalar {
             dense = to_f32(&mut self.t, Width::Few(SIDE * SIDE), operand.scalar, &dense);
         }
-        let lanes = self.fragment(scalar_type(scalar), &dense, operand.transpose);
+        let lanes = self.fragment(&dense, operand.transpose);
         Self::varying(lanes)
     }
 
@@ -153,12 +153,12 @@ impl Emitter<'_, '_> {
             Some(Operand { rows, .. }) => {
                 let dense = self.load_dense(element, &rows);
                 let picks: Vec<_> = (0..SIDE * SIDE).map(|n| Some(n % SIDE * SIDE + n / SIDE)).collect();
-                let dense = self.t.shuffle(element, SIDE * SIDE, &dense, &Opd::text("poison"), &picks);
-                (0..SIDE).map(|row| self.row_of(element, &dense, row)).collect()
+                let dense = self.t.pick(&dense, &picks);
+                (0..SIDE).map(|row| self.row_of(&dense, row)).collect()
             }
             None => {
                 let dense = self.dense(value, false);
-                (0..SIDE).map(|row| self.row_of(element, &dense, row)).collect()
+                (0..SIDE).map(|row| self.row_of(&dense, row)).collect()
             }
         };
         rows.iter().map(|row| to_f32(&mut self.t, Width::Few(SIDE), scalar, row)).collect()
@@ -187,8 +187,8 @@ impl Emitter<'_, '_> {
 
     pub(super) fn prepare_copy(&mut self, value: Value) -> Prepared {
         let values = self.float_rows(value);
-        let rows = Rows { start: self.scratch(), step: Opd::Int(4 * SIDE as i64) };
-        self.store_rows("float", &values, &rows);
+        let rows = Rows { start: self.scratch(), step: Opd::i64(4 * SIDE as i64) };
+        self.store_rows(&values, &rows);
         Prepared { rows, transpose: false }
     }
 
@@ -204,13 +204,13 @@ impl Emitter<'_, '_> {
         let copied = self.pair_in_scratch([left, right]);
         let copy_from = self.t.current();
         self.t.label(join);
-        let start = self.t.phi("ptr", &[(&a.rows.start, from), (&copied.start, copy_from)]);
-        let step = self.t.phi("i64", &[(&a.rows.step, from), (&copied.step, copy_from)]);
+        let start = self.t.phi(&[(&a.rows.start, from), (&copied.start, copy_from)]);
+        let step = self.t.phi(&[(&a.rows.step, from), (&copied.step, copy_from)]);
         Rows { start, step }
     }
 
     fn pair_in_scratch(&mut self, pair: [Value; 2]) -> Rows {
-        let rows = Rows { start: self.scratch(), step: Opd::Int(8 * SIDE as i64) };
+        let rows = Rows { start: self.scratch(), step: Opd::i64(8 * SIDE as i64) };
         self.copy_pair(pair, &rows);
         rows
     }
@@ -260,12 +260,12 @@ impl Emitter<'_, '_> {
     /// Whether the right one's rows go on where the left one's, of `bytes` bytes, end.
     fn is_beside(&mut self, left: &Rows, right: &Rows, row: i64) -> Opd {
         assert!(row > 0, "a row has bytes");
-        let end = self.t.offset(&left.start, &Opd::Int(row));
-        let follows = self.t.value(format_args!("icmp eq ptr {end}, {}", right.start));
+        let end = self.t.offset(&left.start, row);
+        let follows = self.t.icmp(IntPredicate::Eq, &end, &right.start);
         if left.step == right.step {
             return follows;
         }
-        let same = self.t.icmp("eq", "i64", &left.step, &right.step);
+        let same = self.t.icmp(IntPredicate::Eq, &left.step, &right.step);
         self.t.and(&follows, &same)
     }
 
@@ -276,10 +276,10 @@ impl Emitter<'_, '_> {
         let element = scalar_type(operand.scalar);
         for row in 0..SIDE {
             let from = self.row_at(&operand.rows, row);
-            let whole = self.t.value(format_args!("load <16 x {element}>, ptr {from}, align 1"));
+            let whole = self.t.load(element.vector(16), &from, 1);
             let whole = to_f32(&mut self.t, Width::Few(2 * SIDE), operand.scalar, &whole);
             let at = self.row_at(to, row);
-            self.t.line(format_args!("store <16 x float> {whole}, ptr {at}, align 64"));
+            self.t.store(&whole, &at, 64);
         }
     }
 
@@ -288,7 +288,7 @@ impl Emitter<'_, '_> {
         for (row, whole) in self.wide_rows(pair).into_iter().enumerate() {
             let at = self.row_at(rows, row);
             // Stored whole: a load does not find what two stores wrote before those are in the cache.
-            self.t.line(format_args!("store <16 x float> {whole}, ptr {at}, align 64"));
+            self.t.store(&whole, &at, 64);
         }
     }
 
@@ -310,7 +310,7 @@ impl Emitter<'_, '_> {
         assert_eq!((left.len(), right.len()), (SIDE, SIDE), "a fragment has eight rows");
         let both = left.into_iter().zip(right);
         both.map(|(left, right)| {
-            let whole = self.t.concat(scalar_type(scalar), SIDE, vec![left, right]);
+            let whole = self.t.concat(vec![left, right]);
             to_f32(&mut self.t, Width::Few(2 * SIDE), scalar, &whole)
         })
         .collect()
@@ -321,7 +321,7 @@ impl Emitter<'_, '_> {
         let next = self.matrices.scratch_used;
         self.matrices.scratch_used += 1;
         if next == self.matrices.scratch.len() {
-            let memory = self.t.alloca("[512 x i8]", 64);
+            let memory = self.t.alloca_array(512, I8, 64);
             self.matrices.scratch.push(memory);
         }
         self.matrices.scratch[next].clone()

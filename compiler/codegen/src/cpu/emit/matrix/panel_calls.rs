@@ -15,8 +15,8 @@ use super::panel_microkernel::{Fit, PanelKernel, ROW, Side};
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::emit::out_of_line::Helper;
-use crate::cpu::llvm_text::Opd;
 use crate::limits::cpu::MAX_PANEL_EXTENT;
+use crate::llvm::{I8, I64, IntPredicate, Opd};
 
 /// Bytes of a row of a fragment.
 const FRAGMENT_ROW: i64 = 4 * SIDE as i64;
@@ -53,7 +53,7 @@ impl Emitter<'_, '_> {
         }
         let mut key = Vec::new();
         for unit in units {
-            if !unit.is_pair() || unit.rows.step != Opd::Int(ROW) {
+            if !unit.is_pair() || !unit.rows.step.is_int(ROW) {
                 return None;
             }
             for &chain in &unit.chains {
@@ -106,7 +106,7 @@ impl Emitter<'_, '_> {
             let panel = PanelKernel { fit, steps, sums, left: left.clone(), right };
             let name = self.panel_function(panel);
             let sums = &units[range.start].rows.start;
-            self.t.line(format_args!("call void @{name}(ptr {sums}, ptr {left_start}, ptr {right_start})"));
+            self.t.call_void(&name, &[&sums, &left_start, &right_start]);
         }
         true
     }
@@ -141,13 +141,13 @@ impl Emitter<'_, '_> {
         let at_once = if values[0].len().is_multiple_of(2) { 2 } else { 1 };
         for (values, &line) in values.iter().zip(&starts) {
             for (n, some) in values.chunks(at_once).enumerate() {
-                let at = self.t.offset(&start, &Opd::Int(line + FRAGMENT_ROW * (n * at_once) as i64));
-                let to = Rows { start: at, step: Opd::Int(step) };
+                let at = self.t.offset(&start, line + FRAGMENT_ROW * (n * at_once) as i64);
+                let to = Rows { start: at, step: Opd::i64(step) };
                 if let [left, right] = *some {
                     self.copy_pair([left, right], &to);
                 } else {
                     let rows = self.float_rows(some[0]);
-                    self.store_rows("float", &rows, &to);
+                    self.store_rows(&rows, &to);
                 }
             }
         }
@@ -173,8 +173,8 @@ impl Emitter<'_, '_> {
         let mut pairs = Vec::new();
         for (values, &column) in values.iter().zip(&starts) {
             for (n, pair) in values.as_chunks().0.iter().enumerate() {
-                let at = self.t.offset(&start, &Opd::Int(column + step * (n * SIDE) as i64));
-                pairs.push((*pair, Rows { start: at, step: Opd::Int(step) }));
+                let at = self.t.offset(&start, column + step * (n * SIDE) as i64);
+                pairs.push((*pair, Rows { start: at, step: Opd::i64(step) }));
             }
         }
         self.copy_pairs(&pairs);
@@ -229,17 +229,17 @@ impl Emitter<'_, '_> {
         let mut ok = Opd::bool(true);
         for &(value, at) in places {
             let rows = self.float_operand(value).expect("operands in place are floats").rows.clone();
-            let guess = self.t.offset(start, &Opd::Int(at));
+            let guess = self.t.offset(start, at);
             if rows.start != guess {
-                let same = self.t.value(format_args!("icmp eq ptr {}, {guess}", rows.start));
+                let same = self.t.icmp(IntPredicate::Eq, &rows.start, &guess);
                 ok = self.t.and(&ok, &same);
             }
-            if rows.step != Opd::Int(step) {
-                let same = self.t.icmp("eq", "i64", &rows.step, &Opd::Int(step));
+            if !rows.step.is_int(step) {
+                let same = self.t.icmp(IntPredicate::Eq, &rows.step, step);
                 ok = self.t.and(&ok, &same);
             }
         }
-        if ok.is_text("true") {
+        if ok.is_true() {
             return start.clone();
         }
         let from = self.t.current();
@@ -247,19 +247,16 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, join, copy);
         self.t.label(copy);
         let memory = self.scratch_for_products(scratch);
-        let copied = self.t.offset(&memory, &Opd::Int(-low));
+        let copied = self.t.offset(&memory, -low);
         self.need(Helper::CopyRows);
         for &(value, at) in places {
             let rows = self.float_operand(value).expect("operands in place are floats").rows.clone();
-            let to = self.t.offset(&copied, &Opd::Int(at));
-            self.t.line(format_args!(
-                "call void @am.rows.copy(ptr {to}, i64 {step}, ptr {}, i64 {})",
-                rows.start, rows.step
-            ));
+            let to = self.t.offset(&copied, at);
+            self.t.call_void("am.rows.copy", &[&to, &Opd::int(I64, step), &rows.start, &rows.step]);
         }
         let copy_from = self.t.current();
         self.t.label(join);
-        self.t.phi("ptr", &[(start, from), (&copied, copy_from)])
+        self.t.phi(&[(start, from), (&copied, copy_from)])
     }
 
     /// How far a fragment lies behind another, if the program's address computations say so.
@@ -277,7 +274,7 @@ impl Emitter<'_, '_> {
         if let Some(known) = self.matrices.panel_scratch.get(&scratch) {
             return known.clone();
         }
-        let memory = self.t.alloca(&format!("[{} x i8]", scratch.1), 64);
+        let memory = self.t.alloca_array(scratch.1 as u64, I8, 64);
         self.matrices.panel_scratch.insert(scratch, memory.clone());
         memory
     }

@@ -9,7 +9,7 @@
 //! the last ones the row's sums are stored and the next block's loaded.
 
 use super::SIDE;
-use crate::cpu::llvm_text::{Bound, Opd, Text};
+use crate::llvm::{self, Bound, FLOAT, I64, IntPredicate, Opd, PTR, Text};
 use anymetal_simd::target::CpuFeatures;
 
 /// Bytes of a row of 16 columns.
@@ -85,7 +85,7 @@ impl PanelKernel {
     /// The definition of the function, and what it declares: `(sums, left, right)`.
     pub(super) fn definition(&self, name: &str) -> (String, Vec<String>) {
         let mut t = Text::new(0);
-        let [sums, left, right] = [(); 3].map(|()| t.register());
+        let [sums, left, right] = [(); 3].map(|()| t.register(PTR));
         let header = format!("define internal void @{name}(ptr {sums}, ptr {left}, ptr {right}) noinline #0");
         let first = t.block();
         t.label(first);
@@ -97,7 +97,7 @@ impl PanelKernel {
         let variables = (0..room).map(|_| t.alloca(VECTOR, 64)).collect();
         let mut writer = Writer { panel: self, t: &mut t, pointers: [sums, left, right], variables };
         writer.write(&heights);
-        t.terminator("ret void");
+        t.ret_void();
         let declares = t.take_declares().into_iter().collect();
         (t.finish(&header, first), declares)
     }
@@ -129,7 +129,7 @@ impl PanelKernel {
     }
 }
 
-const VECTOR: &str = "<16 x float>";
+const VECTOR: llvm::Type = llvm::Type::Vector(16, llvm::Element::Float);
 
 struct Writer<'a> {
     panel: &'a PanelKernel,
@@ -168,18 +168,18 @@ impl Writer<'_> {
         let groups = self.panel.fit.groups(self.panel.steps) as i64;
         // The last group is written apart, after a loop that runs at least once.
         assert!(groups >= 2, "a panel has at least two groups of steps");
-        let counter = self.t.alloca("i64", 8);
-        self.t.store("i64", &Opd::Int(0), &counter, 8);
+        let counter = self.t.alloca(I64, 8);
+        self.t.store(&Opd::int(I64, 0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(groups as u64));
-        let group = self.t.load("i64", &counter, 8);
+        let group = self.t.load(I64, &counter, 8);
         self.write_group(pass, &group, None);
-        let more = self.t.add("i64", &group, &Opd::Int(1));
-        self.t.store("i64", &more, &counter, 8);
-        let again = self.t.icmp("ult", "i64", &more, &Opd::Int(groups - 1));
-        self.t.terminator(format_args!("br i1 {again}, label %b{head}, label %b{done}, !llvm.loop !12"));
+        let more = self.t.add(&group, 1);
+        self.t.store(&more, &counter, 8);
+        let again = self.t.icmp(IntPredicate::ULt, &more, groups - 1);
+        self.t.branch_with(&again, head, done, ", !llvm.loop !12");
         self.t.label(done);
-        self.write_group(pass, &Opd::Int(groups - 1), Some(next));
+        self.write_group(pass, &Opd::i64(groups - 1), Some(next));
     }
 
     /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next
@@ -187,14 +187,14 @@ impl Writer<'_> {
     fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>) {
         let (left, right) = (&self.panel.left, &self.panel.right);
         let together = self.panel.fit.together as i64;
-        let bytes = self.t.mul("i64", group, &Opd::Int(together * left.deeper()));
+        let bytes = self.t.mul(group, together * left.deeper());
         let left_start = self.t.offset(&self.pointers[1], &bytes);
-        let bytes = self.t.mul("i64", group, &Opd::Int(together * right.step));
+        let bytes = self.t.mul(group, together * right.step);
         let right_start = self.t.offset(&self.pointers[2], &bytes);
         let mut values = Vec::new();
         for k in 0..together {
             for start in &right.starts {
-                let at = self.t.offset(&right_start, &Opd::Int(start + k * right.step));
+                let at = self.t.offset(&right_start, start + k * right.step);
                 values.push(self.t.load(VECTOR, &at, 4));
             }
         }
@@ -203,9 +203,9 @@ impl Writer<'_> {
             let line = pass.from + row;
             let start = left.starts[line / SIDE] + left.down() * (line % SIDE) as i64;
             for k in 0..self.panel.fit.together {
-                let at = self.t.offset(&left_start, &Opd::Int(start + left.deeper() * k as i64));
-                let element = self.t.load("float", &at, 4);
-                let element = self.t.splat_to(COLUMNS, "float", &element);
+                let at = self.t.offset(&left_start, start + left.deeper() * k as i64);
+                let element = self.t.load(FLOAT, &at, 4);
+                let element = self.t.splat_to(COLUMNS, &element);
                 self.add_products(row, &element, &values[k * self.panel.blocks()..]);
                 self.keep_order();
             }
@@ -230,8 +230,8 @@ impl Writer<'_> {
         for block in 0..self.panel.blocks() {
             let variable = self.variable(row, block);
             let sum = self.t.load(VECTOR, &variable, 64);
-            let sum = self.t.intrinsic("fma", VECTOR, "", &[element, &values[block], &sum]);
-            self.t.store(VECTOR, &sum, &variable, 64);
+            let sum = self.t.intrinsic("fma", "", &[element, &values[block], &sum]);
+            self.t.store(&sum, &variable, 64);
         }
     }
 
@@ -243,7 +243,7 @@ impl Writer<'_> {
     fn sum(&mut self, pass: Pass, row: usize, block: usize) -> Opd {
         let line = pass.from + row;
         let bytes = self.panel.sums[line / SIDE][block] + ROW * (line % SIDE) as i64;
-        self.t.offset(&self.pointers[0], &Opd::Int(bytes))
+        self.t.offset(&self.pointers[0], bytes)
     }
 
     fn load_sums(&mut self, pass: Pass, row: usize) {
@@ -251,7 +251,7 @@ impl Writer<'_> {
             let at = self.sum(pass, row, block);
             let sum = self.t.load(VECTOR, &at, 32);
             let variable = self.variable(row, block);
-            self.t.store(VECTOR, &sum, &variable, 64);
+            self.t.store(&sum, &variable, 64);
         }
     }
 
@@ -260,12 +260,12 @@ impl Writer<'_> {
             let variable = self.variable(row, block);
             let sum = self.t.load(VECTOR, &variable, 64);
             let at = self.sum(pass, row, block);
-            self.t.store(VECTOR, &sum, &at, 32);
+            self.t.store(&sum, &at, 32);
         }
     }
 
     /// No instruction, but LLVM would load what later multiply-adds take, and spill it.
     fn keep_order(&mut self) {
-        self.t.line("fence syncscope(\"singlethread\") seq_cst");
+        self.t.fence("syncscope(\"singlethread\") seq_cst");
     }
 }

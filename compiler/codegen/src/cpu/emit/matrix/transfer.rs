@@ -12,7 +12,7 @@ use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type};
+use crate::llvm::{self, FLOAT, I64, IntPredicate, Opd, PTR, scalar_type};
 use anymetal_simd::storage::Root;
 
 /// How a matrix is in memory: bytes from row to row, the type of its elements, whether its rows there are
@@ -28,7 +28,7 @@ impl Emitter<'_, '_> {
         }
         let vector = self.vector(value, 0);
         let lane = self.first_lane();
-        self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {lane}"))
+        self.t.extract(&vector, &lane)
     }
 
     /// The matrix's address as one offset, whatever the pointer's shape.
@@ -56,19 +56,19 @@ impl Emitter<'_, '_> {
         }
         assert!(size > 0, "elements have bytes");
         let row = SIDE as i64 * size;
-        if let Opd::Int(step) = step {
+        if let Opd::Int(_, step) = step {
             return match *step >= 0 && *step < 1 << 32 {
                 true if self.is_in_bounds(address, 7 * step + row) => Opd::bool(true),
                 true => self.in_bounds(&address.place, start, 7 * step + row),
                 false => Opd::bool(false),
             };
         }
-        let near = self.t.value(format_args!("icmp ult i64 {step}, {}", 1_i64 << 35));
-        let below = self.t.value(format_args!("icmp ult i64 {start}, {}", 1_i64 << 48));
-        let last = self.t.mul("i64", step, &Opd::Int(7));
-        let end = self.t.add("i64", start, &last);
-        let end = self.t.add("i64", &end, &Opd::Int(row));
-        let inside = self.t.value(format_args!("icmp ule i64 {end}, {}", address.place.len));
+        let near = self.t.icmp(IntPredicate::ULt, step, 1_i64 << 35);
+        let below = self.t.icmp(IntPredicate::ULt, start, 1_i64 << 48);
+        let last = self.t.mul(step, 7);
+        let end = self.t.add(start, &last);
+        let end = self.t.add(&end, row);
+        let inside = self.t.icmp(IntPredicate::ULe, &end, &address.place.len);
         let ok = self.t.and(&near, &below);
         self.t.and(&ok, &inside)
     }
@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
         let site = self.site(inst, args[0], AccessKind::Load, scalar.size());
         let stride = self.promised_uniform(args[1]);
         let (address, start) = self.matrix_address(args[0], site, false);
-        let step = self.t.mul("i64", &stride, &Opd::Int(size));
+        let step = self.t.mul(&stride, size);
         let layout = (&step, scalar, transpose);
         if self.gathers_products()
             && let Some(&uses) = self.plan.fragments.operands.get(&result)
@@ -98,15 +98,15 @@ impl Emitter<'_, '_> {
         let element = scalar_type(scalar);
         let ok = self.rows_in_bounds(address, start, step, i64::from(scalar.size()));
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        if !ok.is_text("false") {
+        if !ok.is_false() {
             self.t.branch_likely(&ok, fast, slow);
             self.t.label(slow);
         }
         let buffer = self.load_rows_slowly(address, start, [address.site; 2], layout, false);
-        let rows = Rows { start: buffer, step: Opd::Int(i64::from(scalar.size()) * SIDE as i64) };
+        let rows = Rows { start: buffer, step: Opd::i64(i64::from(scalar.size()) * SIDE as i64) };
         let dense = self.load_dense(element, &rows);
-        let careful = self.fragment(element, &dense, false);
-        if ok.is_text("false") {
+        let careful = self.fragment(&dense, false);
+        if ok.is_false() {
             return careful;
         }
         let slow_from = self.t.current();
@@ -114,11 +114,10 @@ impl Emitter<'_, '_> {
         self.t.label(fast);
         let base = self.t.offset(&address.place.base, start);
         let dense = self.load_dense(element, &Rows { start: base, step: step.clone() });
-        let loaded = self.fragment(element, &dense, transpose);
+        let loaded = self.fragment(&dense, transpose);
         let from = self.t.current();
         self.t.label(join);
-        let ty = lanes_type(element);
-        [0, 1].map(|n| self.t.phi(&ty, &[(&loaded[n], from), (&careful[n], slow_from)]))
+        [0, 1].map(|n| self.t.phi(&[(&loaded[n], from), (&careful[n], slow_from)]))
     }
 
     /// Loads the active lanes' elements one by one into rows of eight, zeros for the others. `as_memory`:
@@ -132,7 +131,7 @@ impl Emitter<'_, '_> {
         as_memory: bool,
     ) -> Opd {
         let bits = layout.1.size() * 8;
-        let buffer = self.t.alloca(&format!("[64 x i{bits}]"), 64);
+        let buffer = self.t.alloca_array(64, llvm::Type::int(bits), 64);
         self.need(Helper::LoadRows(bits));
         self.call_rows("load", address, start, sites, (&buffer, as_memory), layout);
         buffer
@@ -147,23 +146,37 @@ impl Emitter<'_, '_> {
         (buffer, as_memory): (&Opd, bool),
         (step, scalar, transpose): Layout<'_>,
     ) {
-        self.t.expect(start, "i64");
-        self.t.expect(buffer, "ptr");
-        let size = Opd::Int(i64::from(scalar.size()));
-        let row = Opd::Int(i64::from(scalar.size()) * SIDE as i64);
+        self.t.expect(start, I64);
+        self.t.expect(buffer, PTR);
+        let size = Opd::i64(i64::from(scalar.size()));
+        let row = Opd::i64(i64::from(scalar.size()) * SIDE as i64);
         let (down, right) = if transpose { (&size, step) } else { (step, &size) };
         let (own_down, own_right) = if as_memory { (&size, &row) } else { (&row, &size) };
-        let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
+        let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::i64(i64::MAX) };
         let before = self.before(&address.place);
         let mask = self.position.mask.clone();
         let mask = self.mask_bits(&mask);
         let record = self.slow_buffers().record;
         let bits = scalar.size() * 8;
-        self.t.line(format_args!(
-            "call void @am.rows.{what}.{bits}(ptr {buffer}, i64 {own_down}, i64 {own_right}, ptr {}, i64 {len}, \
-i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, i32 {})",
-            address.place.base, sites[0], sites[1], self.position.first
-        ));
+        self.t.call_void(
+            format!("am.rows.{what}.{bits}"),
+            &[
+                &buffer,
+                &own_down,
+                &own_right,
+                &address.place.base,
+                &len,
+                &before,
+                start,
+                &down,
+                &right,
+                &mask,
+                &record,
+                &Opd::i32(sites[0].into()),
+                &Opd::i32(sites[1].into()),
+                &self.position.first,
+            ],
+        );
     }
 
     pub(super) fn store_matrix(&mut self, inst: Inst, args: &[Value], transpose: bool) {
@@ -175,24 +188,23 @@ i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i3
         let site = self.site(inst, *pointer, AccessKind::Store, scalar.size());
         let stride = self.promised_uniform(*stride);
         let (address, start) = self.matrix_address(*pointer, site, true);
-        let step = self.t.mul("i64", &stride, &Opd::Int(size));
+        let step = self.t.mul(&stride, size);
         let values = self.rows_to_store(*fragment, scalar, transpose);
-        let element = scalar_type(scalar);
         let ok = self.rows_in_bounds(&address, &start, &step, size);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        if !ok.is_text("false") {
+        if !ok.is_false() {
             self.t.branch_likely(&ok, fast, slow);
             self.t.label(fast);
             let base = self.t.offset(&address.place.base, &start);
-            self.store_rows(element, &values, &Rows { start: base, step: step.clone() });
+            self.store_rows(&values, &Rows { start: base, step: step.clone() });
             self.t.branch(join);
             self.t.label(slow);
         }
-        if !ok.is_text("true") {
+        if !ok.is_true() {
             let bits = scalar.size() * 8;
-            let buffer = self.t.alloca(&format!("[64 x i{bits}]"), 64);
-            let rows = Rows { start: buffer.clone(), step: Opd::Int(size * SIDE as i64) };
-            self.store_rows(element, &values, &rows);
+            let buffer = self.t.alloca_array(64, llvm::Type::int(bits), 64);
+            let rows = Rows { start: buffer.clone(), step: Opd::i64(size * SIDE as i64) };
+            self.store_rows(&values, &rows);
             self.need(Helper::StoreRows(bits));
             self.call_rows(
                 "store",
@@ -214,14 +226,14 @@ i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i3
             (None, None) => None,
         };
         if let (Some(rows), false) = (&rows, transpose) {
-            let rows = self.load_rows("float", rows);
+            let rows = self.load_rows(FLOAT, rows);
             return rows.iter().map(|row| from_f32(&mut self.t, Width::Few(SIDE), to, row)).collect();
         }
         let dense = match rows {
             Some(rows) => {
-                let dense = self.load_dense("float", &rows);
+                let dense = self.load_dense(FLOAT, &rows);
                 let picks: Vec<_> = (0..SIDE * SIDE).map(|n| Some(n % SIDE * SIDE + n / SIDE)).collect();
-                let dense = self.t.shuffle("float", SIDE * SIDE, &dense, &Opd::text("poison"), &picks);
+                let dense = self.t.pick(&dense, &picks);
                 from_f32(&mut self.t, Width::Few(SIDE * SIDE), to, &dense)
             }
             None => {
@@ -230,6 +242,6 @@ i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i3
                 if from == to { dense } else { from_f32(&mut self.t, Width::Few(SIDE * SIDE), to, &dense) }
             }
         };
-        (0..SIDE).map(|row| self.row_of(scalar_type(to), &dense, row)).collect()
+        (0..SIDE).map(|row| self.row_of(&dense, row)).collect()
     }
 }

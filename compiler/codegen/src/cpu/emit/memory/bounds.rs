@@ -10,7 +10,7 @@ use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::Opd;
+use crate::llvm::{IntPredicate, Opd};
 use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::extent_of_segment;
 use anymetal_simd::stencil_rows::widened_index;
@@ -46,15 +46,15 @@ impl Emitter<'_, '_> {
             let (low, bytes) = extent_of_segment(shape, 0, access);
             let less = low.wrapping_add(address.extra);
             if let Some(cap) = max.checked_add(less).filter(|&cap| cap >= 0) {
-                let start = self.t.add("i64", &bases[0], &Opd::Int(less));
+                let start = self.t.add(&bases[0], less);
                 let limit = self.limit_up_to(&address.place, bytes, cap);
-                let inside = self.t.icmp("ult", "i64", &start, &limit);
+                let inside = self.t.icmp(IntPredicate::ULt, &start, &limit);
                 return self.t.and(&condition, &inside);
             }
         }
         for (segment, base) in bases.iter().enumerate() {
             let (low, bytes) = extent_of_segment(shape, segment, access);
-            let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
+            let start = self.t.add(base, low.wrapping_add(address.extra));
             let inside = match checked {
                 true => self.exists(&address.place, &start, bytes),
                 false => self.in_bounds(&address.place, &start, bytes),
@@ -109,15 +109,15 @@ impl Emitter<'_, '_> {
         bytes: i64,
     ) -> (Opd, Opd) {
         if !self.shared.options.checks || self.is_in_bounds(address, bytes) {
-            return (Opd::bool(true), Opd::Int(0));
+            return (Opd::bool(true), Opd::i64(0));
         }
         let limit = self.limit(&address.place, bytes);
-        let limits = self.t.splat("i64", &limit);
-        let outside = self.t.value(format_args!("icmp uge <32 x i64> {offsets}, {limits}"));
+        let limits = self.t.splat(&limit);
+        let outside = self.t.icmp(IntPredicate::UGe, offsets, &limits);
         let mask = self.position.mask.clone();
         let bad = self.both(&mask, &outside);
         let any = self.any(&Mask::Some(bad));
-        (self.t.value(format_args!("xor i1 {any}, true")), limit)
+        (self.t.not(&any), limit)
     }
 
     /// In a loop that can give up: gives up unless the condition holds.
@@ -153,11 +153,18 @@ impl Emitter<'_, '_> {
         }
         self.need(Helper::Note);
         let lane = self.first_lane();
-        let thread = self.t.add("i32", &self.position.first.clone(), &lane);
+        let thread = self.t.add(&self.position.first.clone(), &lane);
         let record = self.slow_buffers().record;
-        self.t.line(format_args!(
-            "call void @am.note(ptr {record}, i32 {}, i64 {start}, i64 {}, i32 {thread}, ptr {})",
-            address.site, address.place.len, address.place.base
-        ));
+        self.t.call_void(
+            "am.note",
+            &[
+                &record,
+                &Opd::i32(address.site.into()),
+                start,
+                &address.place.len,
+                &thread,
+                &address.place.base,
+            ],
+        );
     }
 }

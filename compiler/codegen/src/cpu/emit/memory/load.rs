@@ -11,9 +11,9 @@ use super::waterfall::Decoder;
 use super::{Address, Item, MemoryType};
 use crate::cpu::emit::allocation::{Place, ZEROS};
 use crate::cpu::emit::available_checks::Test;
-use crate::cpu::emit::lane::{Lane, Width};
-use crate::cpu::emit::{Emitter, cast, zero_of};
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::emit::lane::Lane;
+use crate::cpu::emit::{Emitter, zero_of};
+use crate::llvm::{self, I64, LANES, MemFlags, Opd, scalar_type};
 use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::{Run, Strategy, of_load, word_elements};
 use anymetal_simd::plan::Access;
@@ -94,16 +94,16 @@ impl Emitter<'_, '_> {
     }
 
     fn load_uniform(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        let offset = address.offset.at(&mut self.t, "i64", 0);
-        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let offset = address.offset.at(&mut self.t, I64, 0);
+        let start = self.t.add(&offset, address.extra);
         let ok = self.test_once(address, item.bytes(), Test::AllInBounds, |this| {
             this.one_in_bounds(address, &start, item.bytes())
         });
-        if ok.is_text("false") {
+        if ok.is_false() {
             self.report(address, &start);
             return vec![Lane::uniform(zero_of(item.scalar)); item.count];
         }
-        if ok.is_text("true") {
+        if ok.is_true() {
             return self.load_elements(&address.place, &start, item);
         }
         if self.bail_unless(&ok) {
@@ -126,10 +126,10 @@ impl Emitter<'_, '_> {
         self.report(address, &start);
         let slow_from = self.t.current();
         self.t.label(join);
-        let zeros = Opd::text(ZEROS);
+        let zeros = Opd::global(ZEROS);
         let mut from = vec![(&inside, from), (&zeros, slow_from)];
         from.extend(before.is_some().then_some((&inside, before_from)));
-        let base = self.t.phi("ptr", &from);
+        let base = self.t.phi(&from);
         self.load_elements_at(&base, &address.place, item)
     }
 
@@ -142,10 +142,9 @@ impl Emitter<'_, '_> {
         let metadata = self.metadata(place);
         (0..item.count)
             .map(|k| {
-                let at = self.t.offset(base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-                let raw =
-                    self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
-                Lane::uniform(self.from_memory(Width::One, item, raw))
+                let at = self.t.offset(base, i64::from(item.scalar.size()) * k as i64);
+                let raw = self.t.load(item.memory_type(), &at, MemFlags::with(1, metadata));
+                Lane::uniform(self.from_memory(item, raw))
             })
             .collect()
     }
@@ -159,7 +158,7 @@ impl Emitter<'_, '_> {
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
             this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
         });
-        let fast_only = ok.is_text("true") || self.bail_unless(&ok);
+        let fast_only = ok.is_true() || self.bail_unless(&ok);
         if fast_only {
             ok = Opd::bool(true);
         }
@@ -209,11 +208,9 @@ impl Emitter<'_, '_> {
         assert_eq!(whole_careful.len(), whole.len(), "both ways have the same runs");
         let slow_from = self.t.current();
         self.t.label(join);
-        let ty = Width::All.ty(item.scalar);
-        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
+        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&[(x, from), (y, slow_from)]);
         let merged: Vec<Opd> = loaded.iter().zip(&careful).map(merge).collect();
-        let ty = Width::Few(LANES * item.count / whole.len().max(1)).ty(item.scalar);
-        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
+        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&[(x, from), (y, slow_from)]);
         let whole: Vec<Opd> = whole.iter().zip(&whole_careful).map(merge).collect();
         self.cache_interleaved(&merged, item, &whole);
         merged.into_iter().map(Lane::Varying).collect()
@@ -230,26 +227,21 @@ impl Emitter<'_, '_> {
     ) -> Vec<Opd> {
         let element = item.memory_type();
         let mask = self.position.mask.operand();
-        let poison = Opd::text("poison");
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
         for run in runs {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
-            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let start = self.t.add(&bases[run.segment], offset);
             let at = self.t.offset(&address.place.base, &start);
             let total = run.lanes * item.count;
-            let ty = format!("<{total} x {element}>");
+            let ty = element.vector(total);
             let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
-            let lanes = if total == LANES {
-                mask.clone()
-            } else {
-                self.t.shuffle("i1", LANES, &mask, &poison, &picks)
-            };
-            let all = self.masked_load(&ty, &at, (total, &lanes));
+            let lanes = if total == LANES { mask.clone() } else { self.t.pick(&mask, &picks) };
+            let all = self.masked_load(ty, &at, (total, &lanes));
             for (k, part) in parts.iter_mut().enumerate() {
                 let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
                 part.push(match item.count {
                     1 => all.clone(),
-                    _ => self.t.shuffle(element, total, &all, &poison, &picks),
+                    _ => self.t.pick(&all, &picks),
                 });
             }
         }
@@ -271,18 +263,18 @@ impl Emitter<'_, '_> {
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
         for run in runs {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
-            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let start = self.t.add(&bases[run.segment], offset);
             let at = self.t.offset(&address.place.base, &start);
             if run.same {
                 for (k, part) in parts.iter_mut().enumerate() {
-                    let at = self.t.offset(&at, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-                    let one = self.t.value(format_args!("load {element}, ptr {at}, align 1{metadata}"));
-                    part.push(self.t.splat_to(run.lanes, element, &one));
+                    let at = self.t.offset(&at, i64::from(item.scalar.size()) * k as i64);
+                    let one = self.t.load(element, &at, MemFlags::with(1, metadata));
+                    part.push(self.t.splat_to(run.lanes, &one));
                 }
                 continue;
             }
             let total = run.lanes * item.count;
-            let all = self.t.value(format_args!("load <{total} x {element}>, ptr {at}, align 1{metadata}"));
+            let all = self.t.load(element.vector(total), &at, MemFlags::with(1, metadata));
             if item.count == 1 {
                 parts[0].push(all);
                 continue;
@@ -296,7 +288,7 @@ impl Emitter<'_, '_> {
             }
             for (k, part) in parts.iter_mut().enumerate() {
                 let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
-                part.push(self.t.shuffle(element, total, &all, &Opd::text("poison"), &picks));
+                part.push(self.t.pick(&all, &picks));
             }
         }
         self.joined(item, runs[0].lanes, parts)
@@ -310,8 +302,8 @@ impl Emitter<'_, '_> {
             "the runs of each component cover all lanes"
         );
         let join = |part| {
-            let whole = self.t.concat(item.memory_type(), lanes, part);
-            self.from_memory(Width::All, item, whole)
+            let whole = self.t.concat(part);
+            self.from_memory(item, whole)
         };
         parts.into_iter().map(join).collect()
     }
@@ -326,23 +318,21 @@ impl Emitter<'_, '_> {
     ) -> Vec<Opd> {
         assert!(in_word.is_power_of_two() && in_word > 1, "a word has two elements at least, not {in_word}");
         let (element, bits) = (item.memory_type(), item.bits());
-        let word = format!("i{}", bits * in_word as u32);
+        let word = llvm::Type::int(bits * in_word as u32);
         let words = elements.div_ceil(in_word);
         let whole: Vec<_> = (0..words * in_word).map(|n| (n < elements).then_some(n)).collect();
-        let padded = self.t.shuffle(element, elements, all, &Opd::text("poison"), &whole);
-        let padded = self
-            .t
-            .value(format_args!("bitcast <{} x {element}> {padded} to <{words} x {word}>", words * in_word));
+        let padded = self.t.pick(all, &whole);
+        let padded = self.t.bitcast(&padded, word.vector(words));
         let mut of_element = |k: usize| {
             let picks: Vec<_> = picks.iter().map(|&pick| Some((pick + k) / in_word)).collect();
-            let mut own = self.t.shuffle(&word, words, &padded, &Opd::text("poison"), &picks);
+            let mut own = self.t.pick(&padded, &picks);
             let shift = bits * (k % in_word) as u32;
             if shift > 0 {
-                own = self.t.value(format_args!("lshr <32 x {word}> {own}, splat ({word} {shift})"));
+                own = self.t.lshr(&own, i64::from(shift));
             }
-            let own = self.t.value(format_args!("trunc <32 x {word}> {own} to <32 x i{bits}>"));
-            let own = cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), element, &own);
-            self.from_memory(Width::All, item, own)
+            let own = self.t.trunc(&own, llvm::Type::int(bits).lanes());
+            let own = self.t.reinterpret(&own, element);
+            self.from_memory(item, own)
         };
         (0..item.count).map(&mut of_element).collect()
     }
@@ -362,9 +352,9 @@ impl Emitter<'_, '_> {
         );
         let element = item.memory_type();
         let metadata = self.metadata(&address.place);
-        let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
+        let start = self.t.add(base, low.wrapping_add(address.extra));
         let at = self.t.offset(&address.place.base, &start);
-        let all = self.t.value(format_args!("load <{elements} x {element}>, ptr {at}, align 1{metadata}"));
+        let all = self.t.load(element.vector(elements), &at, MemFlags::with(1, metadata));
         let in_word = word_elements(picks, item);
         if in_word > 1 {
             return self.load_words_of_span(&all, (elements, in_word), picks, item);
@@ -372,8 +362,8 @@ impl Emitter<'_, '_> {
         (0..item.count)
             .map(|k| {
                 let picks: Vec<_> = picks.iter().map(|&pick| Some(pick + k)).collect();
-                let part = self.t.shuffle(element, elements, &all, &Opd::text("poison"), &picks);
-                self.from_memory(Width::All, item, part)
+                let part = self.t.pick(&all, &picks);
+                self.from_memory(item, part)
             })
             .collect()
     }

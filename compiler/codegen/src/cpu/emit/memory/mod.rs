@@ -21,7 +21,7 @@ pub(super) use anymetal_simd::access::Item;
 use super::Emitter;
 use super::allocation::Place;
 use super::lane::{Lane, Width};
-use crate::cpu::llvm_text::{Opd, scalar_type};
+use crate::llvm::{self, I8, I64, IntPredicate, Opd, scalar_type};
 use anymetal_simd::storage::Root;
 pub(super) use slow::{SlowBuffers, SlowOffsets};
 pub(super) use waterfall::Decoder;
@@ -43,12 +43,12 @@ pub(super) struct Address {
 
 /// The LLVM type of an element in memory.
 pub(super) trait MemoryType {
-    fn memory_type(self) -> &'static str;
+    fn memory_type(self) -> llvm::Type;
 }
 
 impl MemoryType for Item {
-    fn memory_type(self) -> &'static str {
-        if self.scalar == Scalar::Bool { "i8" } else { scalar_type(self.scalar) }
+    fn memory_type(self) -> llvm::Type {
+        if self.scalar == Scalar::Bool { I8 } else { scalar_type(self.scalar) }
     }
 }
 
@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
     pub(super) fn offsets(&mut self, address: &Address) -> Opd {
         match (&address.offset, address.value) {
             (Lane::Affine { shape, .. }, Some(value)) if shape.is_assumed() => self.recompute(value, 0),
-            (offset, _) => offset.vector(&mut self.t, "i64"),
+            (offset, _) => offset.vector(&mut self.t, I64),
         }
     }
 
@@ -82,26 +82,26 @@ impl Emitter<'_, '_> {
         let offsets = self.offsets(address);
         match address.extra {
             0 => offsets,
-            extra => self.t.value(format_args!("add <32 x i64> {offsets}, splat (i64 {extra})")),
+            extra => self.t.add(&offsets, extra),
         }
     }
 
     /// From the type in memory to the type of values.
-    pub(super) fn from_memory(&mut self, width: Width, item: Item, raw: Opd) -> Opd {
+    pub(super) fn from_memory(&mut self, item: Item, raw: Opd) -> Opd {
         if item.scalar != Scalar::Bool {
             return raw;
         }
-        self.t.value(format_args!("icmp ne {} {raw}, {}", width.of("i8"), width.int("i8", 0)))
+        self.t.icmp(IntPredicate::Ne, &raw, 0)
     }
 
     fn to_memory(&mut self, width: Width, item: Item, value: Opd) -> Opd {
         if item.scalar != Scalar::Bool {
             return value;
         }
-        if value.is_text("true") || value.is_text("false") {
-            return Opd::Int(i64::from(value.is_text("true")));
+        if value.is_true() || value.is_false() {
+            return Opd::int(I8, i64::from(value.is_true()));
         }
-        self.t.value(format_args!("zext {} {value} to {}", width.of("i1"), width.of("i8")))
+        self.t.zext(&value, width.of(I8))
     }
 
     /// What LLVM may know about an access: constant memory does not change during a dispatch, and

@@ -3,10 +3,9 @@
 
 use super::{Address, Item, MemoryType};
 use crate::cpu::emit::Emitter;
-use crate::cpu::emit::cast::reinterpret;
-use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::{Helper, RECORD_BYTES};
-use crate::cpu::llvm_text::{LANES, Opd, lanes_type};
+use crate::llvm::{self, I8, I32, I64, LANES, Opd};
 
 /// Memory of the version for its slow paths.
 #[derive(Clone, Debug)]
@@ -43,7 +42,7 @@ impl Emitter<'_, '_> {
             let step = shape.at(1).wrapping_sub(shape.at(0));
             let at = |lane: usize| shape.at(0).wrapping_add(step.wrapping_mul(lane as i64));
             if (0..LANES).all(|lane| shape.at(lane) == at(lane)) {
-                let start = self.t.add("i64", base, &Opd::Int(shape.at(0).wrapping_add(address.extra)));
+                let start = self.t.add(base, shape.at(0).wrapping_add(address.extra));
                 return SlowOffsets::Steps { start, step };
             }
         }
@@ -55,17 +54,16 @@ impl Emitter<'_, '_> {
         let offsets = self.slow_offsets(address);
         let bits = item.bits();
         self.need(Helper::Load(bits));
-        let ty = format!("<32 x i{bits}>");
-        let from = format!("i{bits}");
+        let ty = llvm::Type::int(bits).lanes();
         (0..item.count)
             .map(|k| {
                 let element = i64::from(item.scalar.size()) * k as i64;
                 let values = self.slow_buffers().values;
-                self.t.store(&ty, &Opd::text("zeroinitializer"), &values, 64);
+                self.t.store(&Opd::zero(ty), &values, 64);
                 self.call_slow(&format!("am.load.{bits}"), address, &offsets, item.bytes(), element);
-                let raw = self.t.load(&ty, &values, 64);
-                let raw = reinterpret(&mut self.t, Width::All, &from, item.memory_type(), &raw);
-                self.from_memory(Width::All, item, raw)
+                let raw = self.t.load(ty, &values, 64);
+                let raw = self.t.reinterpret(&raw, item.memory_type());
+                self.from_memory(item, raw)
             })
             .collect()
     }
@@ -76,10 +74,10 @@ impl Emitter<'_, '_> {
         self.need(Helper::Store(bits));
         for (k, value) in values.iter().enumerate() {
             let element = i64::from(item.scalar.size()) * k as i64;
-            let int = format!("i{bits}");
-            let raw = reinterpret(&mut self.t, Width::All, item.memory_type(), &int, value);
+            let int = llvm::Type::int(bits);
+            let raw = self.t.reinterpret(value, int);
             let buffer = self.slow_buffers().values;
-            self.t.store(&lanes_type(&int), &raw, &buffer, 64);
+            self.t.store(&raw, &buffer, 64);
             self.call_slow(&format!("am.store.{bits}"), address, &offsets, item.bytes(), element);
         }
     }
@@ -93,26 +91,34 @@ impl Emitter<'_, '_> {
         bytes: i64,
         element: i64,
     ) {
-        let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
+        let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::i64(i64::MAX) };
         let before = self.before(&address.place);
         let mask = self.position.mask.clone();
         let mask = self.mask_bits(&mask);
         let slow = self.slow_buffers();
         match offsets {
-            SlowOffsets::All(offsets) => self.t.store("<32 x i64>", offsets, &slow.offsets, 64),
+            SlowOffsets::All(offsets) => self.t.store(offsets, &slow.offsets, 64),
             SlowOffsets::Steps { start, step } => {
                 self.need(Helper::Places);
-                self.t.line(format_args!(
-                    "call void @am.places(ptr {}, i64 {start}, i64 {step})",
-                    slow.offsets
-                ));
+                self.t.call_void("am.places", &[&slow.offsets, start, &Opd::i64(*step)]);
             }
         }
-        self.t.line(format_args!(
-            "call void @{helper}(ptr {}, ptr {}, ptr {}, i64 {len}, i64 {before}, i64 {bytes}, i64 {element}, \
-i32 {mask}, ptr {}, i32 {}, i32 {})",
-            slow.values, slow.offsets, address.place.base, slow.record, address.site, self.position.first
-        ));
+        self.t.call_void(
+            &helper,
+            &[
+                &slow.values,
+                &slow.offsets,
+                &address.place.base,
+                &len,
+                &before,
+                &Opd::int(I64, bytes),
+                &Opd::int(I64, element),
+                &mask,
+                &slow.record,
+                &Opd::i32(address.site.into()),
+                &self.position.first,
+            ],
+        );
     }
 
     /// The memory through which slow paths pass vectors, and the fault record.
@@ -120,10 +126,10 @@ i32 {mask}, ptr {}, i32 {}, i32 {})",
         if let Some(slow) = &self.registers.slow {
             return slow.clone();
         }
-        let offsets = self.t.alloca("[32 x i64]", 64);
-        let values = self.t.alloca("[32 x i64]", 64);
-        let record = self.t.alloca(&format!("[{RECORD_BYTES} x i8]"), 8);
-        self.t.entry_line(format_args!("store i32 0, ptr {record}, align 8"));
+        let offsets = self.t.alloca_array(32, I64, 64);
+        let values = self.t.alloca_array(32, I64, 64);
+        let record = self.t.alloca_array(u64::from(RECORD_BYTES), I8, 8);
+        self.t.in_entry(|t| t.store(&Opd::int(I32, 0), &record, 8));
         let slow = SlowBuffers { offsets, values, record };
         self.registers.slow = Some(slow.clone());
         slow

@@ -11,7 +11,7 @@ use super::{Address, Item, MemoryType};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::llvm::{I8, I64, LANES, MemFlags, Opd, scalar_type};
 use anymetal_analysis::divergence::Affine;
 use anymetal_simd::access::{Run, Strategy, of_store};
 
@@ -103,8 +103,8 @@ impl Emitter<'_, '_> {
 
     /// All lanes store to one place: the last active one remains.
     fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
-        let offset = address.offset.at(&mut self.t, "i64", 0);
-        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let offset = address.offset.at(&mut self.t, I64, 0);
+        let start = self.t.add(&offset, address.extra);
         let mut ok = self.test_once(address, item.bytes(), Test::AllInBounds, |this| {
             this.one_in_bounds(address, &start, item.bytes())
         });
@@ -113,7 +113,7 @@ impl Emitter<'_, '_> {
         }
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
-        if !ok.is_text("true") {
+        if !ok.is_true() {
             self.t.label(slow);
             self.go_on_if_before(address, &start, item.bytes(), fast);
             self.report(address, &start);
@@ -129,13 +129,12 @@ impl Emitter<'_, '_> {
                 lane => {
                     let all = lane.vector(&mut self.t, element);
                     let last = self.last_lane();
-                    let ty = lanes_type(element);
-                    self.t.value(format_args!("extractelement {ty} {all}, i32 {last}"))
+                    self.t.extract(&all, &last)
                 }
             };
             let value = self.to_memory(Width::One, item, value);
-            let at = self.t.offset(&base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-            self.t.line(format_args!("store {} {value}, ptr {at}, align 1{metadata}", item.memory_type()));
+            let at = self.t.offset(&base, i64::from(item.scalar.size()) * k as i64);
+            self.t.store(&value, &at, MemFlags::with(1, metadata));
         }
         self.t.label(join);
     }
@@ -148,7 +147,7 @@ impl Emitter<'_, '_> {
             .map(|lane| {
                 let vector = lane.vector(&mut self.t, element);
                 match item.scalar {
-                    Scalar::Bool => self.t.value(format_args!("zext {MASK} {vector} to <32 x i8>")),
+                    Scalar::Bool => self.t.zext(&vector, I8.lanes()),
                     _ => vector,
                 }
             })
@@ -185,7 +184,7 @@ impl Emitter<'_, '_> {
                 self.t.label(done);
             }
         }
-        if !ok.is_text("true") {
+        if !ok.is_true() {
             self.t.branch(join);
             self.t.label(slow);
             if shape.is_assumed() {
@@ -215,18 +214,17 @@ impl Emitter<'_, '_> {
         assert_eq!(values.len(), item.count, "a store has one vector per component");
         for run in runs {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
-            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let start = self.t.add(&bases[run.segment], offset);
             let at = self.t.offset(&address.place.base, &start);
             let whole = match self.cached_interleaved(values, item, run) {
                 Some(whole) => whole,
                 None => self.interleaved(element, values, run),
             };
             let Some(mask) = mask else {
-                let store = format!("store <{} x {element}> {whole}", run.lanes * item.count);
                 let bytes = item.bytes() * run.lanes as i64;
                 match &kept {
-                    Some(kept) => self.store_nontemporal(kept, &store, &at, bytes, metadata),
-                    None => self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}")),
+                    Some(kept) => self.store_nontemporal(kept, &whole, &at, bytes, metadata),
+                    None => self.t.store(&whole, &at, MemFlags::with(1, metadata)),
                 }
                 continue;
             };

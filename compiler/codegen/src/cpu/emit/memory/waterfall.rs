@@ -1,9 +1,9 @@
 //! Accesses through pointers whose allocation differs between lanes: one allocation after the other.
 
 use super::{Address, Item};
-use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{Bound, LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::llvm::{Bound, IntPredicate, LANES, MASK, Opd, scalar_type};
 
 /// How tagged pointers are taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,28 +26,28 @@ impl Emitter<'_, '_> {
         mut access: impl FnMut(&mut Self, Address) -> Vec<Lane>,
     ) -> Vec<Lane> {
         let element = scalar_type(item.scalar);
-        let ty = lanes_type(element);
-        let results: Vec<Opd> = (0..item.count).map(|_| self.t.alloca(&ty, 64)).collect();
+        let ty = element.lanes();
+        let results: Vec<Opd> = (0..item.count).map(|_| self.t.alloca(ty, 64)).collect();
         for result in &results {
-            self.t.store(&ty, &Opd::text("zeroinitializer"), result, 64);
+            self.t.store(&Opd::zero(ty), result, 64);
         }
         let left_slot = self.t.alloca(MASK, 8);
         let outer = self.position.mask.clone();
-        self.t.store(MASK, &outer.operand(), &left_slot, 8);
-        let numbers = self.t.value(format_args!("lshr <32 x i64> {codes}, splat (i64 48)"));
-        let offsets = self.decode_offset(Width::All, codes);
+        self.t.store(&outer.operand(), &left_slot, 8);
+        let numbers = self.t.lshr(codes, 48);
+        let offsets = self.decode_offset(codes);
         let (head, done) = (self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(LANES as u64));
         let left = self.t.load(MASK, &left_slot, 8);
         self.position.mask = Mask::Some(left.clone());
         let lane = self.first_lane();
-        let code = self.t.value(format_args!("extractelement <32 x i64> {codes}, i32 {lane}"));
-        let number = self.t.value(format_args!("lshr i64 {code}, 48"));
-        let same = self.t.splat("i64", &number);
-        let same = self.t.value(format_args!("icmp eq <32 x i64> {numbers}, {same}"));
+        let code = self.t.extract(codes, &lane);
+        let number = self.t.lshr(&code, 48);
+        let same = self.t.splat(&number);
+        let same = self.t.icmp(IntPredicate::Eq, &numbers, &same);
         let own = self.both(&Mask::Some(left.clone()), &same);
         let rest = self.without(&Mask::Some(left), &same);
-        self.t.store(MASK, &rest, &left_slot, 8);
+        self.t.store(&rest, &left_slot, 8);
         self.position.mask = Mask::Some(own.clone());
         let (place, _) = match decoder {
             Decoder::Private => self.decode_local(&code),
@@ -57,14 +57,14 @@ impl Emitter<'_, '_> {
         let loaded = access(self, address);
         for (lane, result) in loaded.iter().zip(&results) {
             let new = lane.vector(&mut self.t, element);
-            let old = self.t.load(&ty, result, 64);
-            let merged = self.t.select(MASK, &own, &ty, &new, &old);
-            self.t.store(&ty, &merged, result, 64);
+            let old = self.t.load(ty, result, 64);
+            let merged = self.t.select(&own, &new, &old);
+            self.t.store(&merged, result, 64);
         }
         let more = self.any(&Mask::Some(rest));
         self.t.branch_if(&more, head, done);
         self.t.label(done);
         self.position.mask = outer;
-        results.iter().map(|result| Lane::Varying(self.t.load(&ty, result, 64))).collect()
+        results.iter().map(|result| Lane::Varying(self.t.load(ty, result, 64))).collect()
     }
 }

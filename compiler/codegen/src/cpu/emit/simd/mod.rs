@@ -11,7 +11,7 @@ use anymetal_ir::{CombinedLanes, FpMode, SimdOp, Value};
 
 use super::lane::Lane;
 use super::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, vector_const};
+use crate::llvm::{I1, I32, I64, IntPredicate, LANES, Opd, vector_const};
 
 impl Emitter<'_, '_> {
     pub(super) fn simd(&mut self, op: SimdOp, args: &[Value], result: Value, fp: FpMode) {
@@ -32,9 +32,9 @@ impl Emitter<'_, '_> {
             }
             SimdOp::IsFirst => {
                 let first = self.first_lane();
-                let first = self.t.splat("i32", &first);
-                let lanes = vector_const("i32", 0..32);
-                return Lane::Varying(self.t.value(format_args!("icmp eq <32 x i32> {lanes}, {first}")));
+                let first = self.t.splat(&first);
+                let lanes = vector_const(I32, 0..32);
+                return Lane::Varying(self.t.icmp(IntPredicate::Eq, &lanes, &first));
             }
             _ => {}
         }
@@ -63,8 +63,8 @@ impl Emitter<'_, '_> {
 
     fn wide(&mut self, bits: &Opd) -> Opd {
         match bits {
-            Opd::Int(bits) => Opd::Int(i64::from(*bits as u32)),
-            bits => self.t.value(format_args!("zext i32 {bits} to i64")),
+            Opd::Int(_, bits) => Opd::i64(i64::from(*bits as u32)),
+            bits => self.t.zext(bits, I64),
         }
     }
 
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
             SimdOp::All => {
                 let against = self.without(&mask, &vector);
                 let any = self.any(&Mask::Some(against));
-                Lane::uniform(self.t.value(format_args!("xor i1 {any}, true")))
+                Lane::uniform(self.t.not(&any))
             }
             SimdOp::Ballot => {
                 let votes = self.both(&mask, &vector);
@@ -101,7 +101,6 @@ impl Emitter<'_, '_> {
     fn broadcast(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {
         let value = args[0];
         let scalar = self.scalar(value);
-        let element = scalar_type(scalar);
         let reads_active_lane = op == SimdOp::BroadcastFirst || self.position.mask == Mask::All;
         if reads_active_lane && self.shape(value, k).is_uniform() {
             return Lane::uniform(self.uniform(value, k));
@@ -115,21 +114,20 @@ impl Emitter<'_, '_> {
             } else {
                 let lanes = self.vector(args[1], 0);
                 let first = self.first_lane();
-                self.t.value(format_args!("extractelement <32 x i32> {lanes}, i32 {first}"))
+                self.t.extract(&lanes, &first)
             };
             match lane {
-                Opd::Int(lane) => Opd::Int(lane & 31),
-                lane => self.t.value(format_args!("and i32 {lane}, 31")),
+                Opd::Int(_, lane) => Opd::i32(lane & 31),
+                lane => self.t.and(&lane, 31),
             }
         };
-        let ty = lanes_type(element);
-        let read = self.t.value(format_args!("extractelement {ty} {vector}, i32 {lane}"));
+        let read = self.t.extract(&vector, &lane);
         if reads_active_lane {
             return Lane::uniform(read);
         }
         let bits = self.mask_bits(&self.position.mask.clone());
-        let bit = self.t.value(format_args!("lshr i32 {bits}, {lane}"));
-        let is_active = self.t.value(format_args!("trunc i32 {bit} to i1"));
-        Lane::uniform(self.t.select("i1", &is_active, element, &read, &zero_of(scalar)))
+        let bit = self.t.lshr(&bits, &lane);
+        let is_active = self.t.trunc(&bit, I1);
+        Lane::uniform(self.t.select(&is_active, &read, &zero_of(scalar)))
     }
 }

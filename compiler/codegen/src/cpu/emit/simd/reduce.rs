@@ -8,16 +8,16 @@ use anymetal_ir::{BinOp, Combination, Combine, CombinedLanes, FpMode, MathFn, Sc
 
 use crate::cpu::emit::arith::{self, Arithmetic};
 use crate::cpu::emit::lane::Width;
-use crate::cpu::emit::{Emitter, Mask, cast, zero_of};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::emit::{Emitter, Mask, zero_of};
+use crate::llvm::{self, I16, LANES, Opd, scalar_type};
 
 /// What changes nothing. A float minimum in fast mode compares, so it takes infinity, not NaN.
 fn neutral(combine: Combine, scalar: Scalar, fp: FpMode) -> Opd {
     let bits = scalar.bits();
     let float = |single: u32, half: u16, brain: u16| match scalar {
-        Scalar::F16 => Opd::text(format!("0xH{half:04X}")),
-        Scalar::Bf16 => Opd::Int(i64::from(brain as i16)),
-        _ => Opd::text(format!("0x{:016X}", f64::from(f32::from_bits(single)).to_bits())),
+        Scalar::F16 => Opd::half(half),
+        Scalar::Bf16 => Opd::int(I16, i64::from(brain as i16)),
+        _ => Opd::float(f64::from(f32::from_bits(single))),
     };
     let fast = fp == FpMode::Fast;
     match combine {
@@ -29,23 +29,23 @@ fn neutral(combine: Combine, scalar: Scalar, fp: FpMode) -> Opd {
         Combine::Binary(op) if scalar == Scalar::Bool => {
             Opd::bool(matches!(op, BinOp::And | BinOp::UMin | BinOp::Mul))
         }
-        Combine::Binary(BinOp::Mul) => Opd::Int(1),
-        Combine::Binary(BinOp::UMin | BinOp::And) => Opd::Int(-1),
-        Combine::Binary(BinOp::SMin) => Opd::Int(i64::MAX >> (64 - bits)),
-        Combine::Binary(BinOp::SMax) => Opd::Int(i64::MIN >> (64 - bits)),
-        Combine::Binary(_) => Opd::Int(0),
+        Combine::Binary(BinOp::Mul) => Opd::int(scalar_type(scalar), 1),
+        Combine::Binary(BinOp::UMin | BinOp::And) => Opd::int(scalar_type(scalar), -1),
+        Combine::Binary(BinOp::SMin) => Opd::int(scalar_type(scalar), i64::MAX >> (64 - bits)),
+        Combine::Binary(BinOp::SMax) => Opd::int(scalar_type(scalar), i64::MIN >> (64 - bits)),
+        Combine::Binary(_) => zero_of(scalar),
     }
 }
 
 impl Emitter<'_, '_> {
     /// The value, or another where lanes are off: the neutral element, or the zero that shuffles read there.
-    pub(super) fn filled(&mut self, element: &str, vector: &Opd, off: &Opd) -> Opd {
+    pub(super) fn filled(&mut self, element: llvm::Type, vector: &Opd, off: &Opd) -> Opd {
         self.t.expect(off, element);
         match self.position.mask.clone() {
             Mask::All => vector.clone(),
             Mask::Some(mask) => {
-                let fill = Width::All.constant(element, off);
-                self.t.select(MASK, &mask, &lanes_type(element), vector, &fill)
+                let fill = Width::All.constant(off);
+                self.t.select(&mask, vector, &fill)
             }
         }
     }
@@ -80,11 +80,11 @@ impl Emitter<'_, '_> {
     ) -> Opd {
         let name = self.shared.library.require(function, scalar, fp, width.count() as u32).to_owned();
         let outside = scalar_type(scalar);
-        let x = cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside, a);
-        let y = cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside, b);
+        let x = self.t.reinterpret(a, outside);
+        let y = self.t.reinterpret(b, outside);
         let ty = width.of(outside);
-        let value = self.t.value(format_args!("call {ty} @{name}({ty} {x}, {ty} {y})"));
-        cast::reinterpret(&mut self.t, width, outside, scalar_type(scalar), &value)
+        let value = self.t.call(ty, &name, &[&x, &y]);
+        self.t.reinterpret(&value, scalar_type(scalar))
     }
 
     /// The reduction of a value's first component.
@@ -103,7 +103,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn reduce(&mut self, combine: Combine, scalar: Scalar, fp: FpMode, vector: &Opd) -> Opd {
-        self.t.expect(vector, &lanes_type(scalar_type(scalar)));
+        self.t.expect(vector, scalar_type(scalar).lanes());
         let element = scalar_type(scalar);
         let neutral = neutral(combine, scalar, fp);
         let mut current = self.filled(element, vector, &neutral);
@@ -112,14 +112,13 @@ impl Emitter<'_, '_> {
             let half = lanes / 2;
             let low: Vec<_> = (0..half).map(Some).collect();
             let high: Vec<_> = (half..lanes).map(Some).collect();
-            let poison = Opd::text("poison");
             if half == 1 {
-                let a = self.t.value(format_args!("extractelement <2 x {element}> {current}, i64 0"));
-                let b = self.t.value(format_args!("extractelement <2 x {element}> {current}, i64 1"));
+                let a = self.t.extract(&current, 0);
+                let b = self.t.extract(&current, 1);
                 return self.combined(combine, scalar, fp, Width::One, &a, &b);
             }
-            let a = self.t.shuffle(element, lanes, &current, &poison, &low);
-            let b = self.t.shuffle(element, lanes, &current, &poison, &high);
+            let a = self.t.pick(&current, &low);
+            let b = self.t.pick(&current, &high);
             current = self.combined(combine, scalar, fp, Width::Few(half), &a, &b);
             lanes = half;
         }
@@ -132,7 +131,7 @@ impl Emitter<'_, '_> {
         let mut current = self.filled(element, vector, &neutral);
         for delta in [2, 1] {
             let picks: Vec<_> = (0..LANES).map(|lane| Some(lane ^ delta)).collect();
-            let other = self.t.shuffle(element, LANES, &current, &Opd::text("poison"), &picks);
+            let other = self.t.pick(&current, &picks);
             current = self.combined(combine, scalar, fp, Width::All, &current, &other);
         }
         current
@@ -152,12 +151,12 @@ impl Emitter<'_, '_> {
         let element = scalar_type(scalar);
         // Where the sign of a zero does not matter, 0 changes no sum, and is the first lane's own result.
         let start = if combination.starts_at_one() { neutral(combine, scalar, fp) } else { zero_of(scalar) };
-        let fill = Width::All.constant(element, &start);
+        let fill = Width::All.constant(&start);
         let mut current = self.filled(element, vector, &start);
         let shifted = |this: &mut Self, vector: &Opd, by: usize| {
             let pick = |lane| if lane % width >= by { lane - by } else { LANES + lane };
             let picks: Vec<_> = (0..LANES).map(|lane| Some(pick(lane))).collect();
-            this.t.shuffle(element, LANES, vector, &fill, &picks)
+            this.t.shuffle(vector, &fill, &picks)
         };
         for by in [1, 2, 4, 8, 16].into_iter().filter(|&by| by < width) {
             let lower = shifted(self, &current, by);
@@ -174,26 +173,26 @@ impl Emitter<'_, '_> {
         assert!(scalar.is_float(), "only sums of floats depend on their order");
         let Combination { combine, width, lanes } = combination;
         let element = scalar_type(scalar);
-        let ty = lanes_type(element);
+        let ty = element.lanes();
         let neutral = neutral(combine, scalar, FpMode::Safe);
         let start = if combination.starts_at_one() { neutral.clone() } else { zero_of(scalar) };
         let mask = self.position.mask.clone().operand();
         let (mut before, mut seen) = (neutral.clone(), Opd::bool(false));
-        let mut result = Opd::text("poison");
+        let mut result = Opd::poison(ty);
         for lane in 0..LANES {
             if lane % width == 0 {
                 (before, seen) = (neutral.clone(), Opd::bool(false));
             }
-            let own = self.t.value(format_args!("extractelement {ty} {vector}, i64 {lane}"));
-            let active = self.t.value(format_args!("extractelement {MASK} {mask}, i64 {lane}"));
+            let own = self.t.extract(vector, lane);
+            let active = self.t.extract(&mask, lane);
             let inclusive = self.combined(combine, scalar, FpMode::Safe, Width::One, &before, &own);
             let out = match lanes {
-                CombinedLanes::BelowThis => self.t.select("i1", &seen, element, &before, &start),
+                CombinedLanes::BelowThis => self.t.select(&seen, &before, &start),
                 _ => inclusive.clone(),
             };
-            result = self.t.value(format_args!("insertelement {ty} {result}, {element} {out}, i64 {lane}"));
-            before = self.t.select("i1", &active, element, &inclusive, &before);
-            seen = self.t.value(format_args!("or i1 {seen}, {active}"));
+            result = self.t.insert(&result, &out, lane);
+            before = self.t.select(&active, &inclusive, &before);
+            seen = self.t.or(&seen, &active);
         }
         result
     }

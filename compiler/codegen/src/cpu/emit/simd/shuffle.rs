@@ -4,10 +4,12 @@
 
 use anymetal_ir::{SimdOp, Value};
 
-use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
-use crate::cpu::emit::{Emitter, cast, zero_of};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
+use crate::cpu::emit::{Emitter, zero_of};
+use crate::llvm::{
+    self, Binary, FLOAT, HALF, I1, I8, I16, I32, I64, IntPredicate, LANES, Opd, scalar_type, vector_const,
+};
 use anymetal_analysis::divergence::Affine;
 
 impl Emitter<'_, '_> {
@@ -18,7 +20,7 @@ impl Emitter<'_, '_> {
         if let Some(known) = self.known_lanes(args[1]) {
             let picks: Vec<_> =
                 (0..LANES).map(|lane| Some(source_lane(op, lane, known.at(lane) as u32))).collect();
-            return Lane::Varying(self.t.shuffle(element, LANES, &vector, &Opd::text("poison"), &picks));
+            return Lane::Varying(self.t.pick(&vector, &picks));
         }
         let operand = self.vector(args[1], 0);
         let from = self.source_lanes(op, &operand);
@@ -37,43 +39,42 @@ impl Emitter<'_, '_> {
 
     /// The lanes that a shuffle reads, for operands known at run time; each below 32.
     fn source_lanes(&mut self, op: SimdOp, operand: &Opd) -> Opd {
-        let ty = "<32 x i32>";
         let t = &mut self.t;
-        let lanes = vector_const("i32", 0..32);
-        let in_quad = vector_const("i32", (0..32).map(|lane| lane % 4));
-        let quads = vector_const("i32", (0..32).map(|lane| lane / 4 * 4));
-        let mut low = |bits: i64| t.value(format_args!("and {ty} {operand}, splat (i32 {bits})"));
+        let lanes = vector_const(I32, 0..32);
+        let in_quad = vector_const(I32, (0..32).map(|lane| lane % 4));
+        let quads = vector_const(I32, (0..32).map(|lane| lane / 4 * 4));
+        let mut low = |bits: i64| t.and(operand, bits);
         match op {
             SimdOp::ShuffleXor => {
                 let low = low(31);
-                t.value(format_args!("xor {ty} {lanes}, {low}"))
+                t.xor(&lanes, &low)
             }
             SimdOp::ShuffleUp | SimdOp::QuadShuffleUp => {
                 let room = if op == SimdOp::ShuffleUp { &lanes } else { &in_quad };
-                let ok = t.value(format_args!("icmp ule {ty} {operand}, {room}"));
-                let from = t.value(format_args!("sub {ty} {lanes}, {operand}"));
-                t.select(MASK, &ok, ty, &from, &lanes)
+                let ok = t.icmp(IntPredicate::ULe, operand, &room);
+                let from = t.sub(&lanes, operand);
+                t.select(&ok, &from, &lanes)
             }
             SimdOp::ShuffleDown | SimdOp::QuadShuffleDown => {
                 let size = if op == SimdOp::ShuffleDown { 32 } else { 4 };
-                let room = vector_const("i32", (0..32).map(|lane| size - lane % size));
-                let ok = t.value(format_args!("icmp ult {ty} {operand}, {room}"));
-                let from = t.value(format_args!("add {ty} {lanes}, {operand}"));
-                t.select(MASK, &ok, ty, &from, &lanes)
+                let room = vector_const(I32, (0..32).map(|lane| size - lane % size));
+                let ok = t.icmp(IntPredicate::ULt, operand, &room);
+                let from = t.add(&lanes, operand);
+                t.select(&ok, &from, &lanes)
             }
             SimdOp::RotateUp | SimdOp::RotateDown => {
-                let name = if op == SimdOp::RotateUp { "sub" } else { "add" };
-                let from = t.value(format_args!("{name} {ty} {lanes}, {operand}"));
-                t.value(format_args!("and {ty} {from}, splat (i32 31)"))
+                let name = if op == SimdOp::RotateUp { Binary::Sub } else { Binary::Add };
+                let from = t.binary(name, &lanes, operand);
+                t.and(&from, 31)
             }
             SimdOp::QuadBroadcast | SimdOp::QuadShuffle => {
                 let low = low(3);
-                t.value(format_args!("or {ty} {quads}, {low}"))
+                t.or(&quads, &low)
             }
             SimdOp::QuadShuffleXor => {
                 let low = low(3);
-                let from = t.value(format_args!("xor {ty} {in_quad}, {low}"));
-                t.value(format_args!("or {ty} {quads}, {from}"))
+                let from = t.xor(&in_quad, &low);
+                t.or(&quads, &from)
             }
             SimdOp::Shuffle => low(31),
             other => unreachable!("{other:?} is not a shuffle"),
@@ -81,52 +82,50 @@ impl Emitter<'_, '_> {
     }
 
     /// `vector[from[lane]]` in each lane; `from` is below 32.
-    fn permute(&mut self, element: &str, vector: &Opd, from: &Opd) -> Opd {
-        self.t.expect(from, "<32 x i32>");
+    fn permute(&mut self, element: llvm::Type, vector: &Opd, from: &Opd) -> Opd {
+        self.t.expect(from, I32.lanes());
         let bits = match element {
-            "i1" | "i8" => 8,
-            "i16" | "half" => 16,
-            "i64" => 64,
+            I1 | I8 => 8,
+            I16 | HALF => 16,
+            I64 => 64,
             _ => 32,
         };
-        if element == "i1" {
-            let bytes = self.t.value(format_args!("zext {MASK} {vector} to <32 x i8>"));
-            let moved = self.permute("i8", &bytes, from);
-            return self.t.value(format_args!("icmp ne <32 x i8> {moved}, zeroinitializer"));
+        if element == I1 {
+            let bytes = self.t.zext(vector, I8.lanes());
+            let moved = self.permute(I8, &bytes, from);
+            return self.t.icmp(IntPredicate::Ne, &moved, 0);
         }
         if bits == 32 && self.shared.options.features.avx512 {
             return self.permute_in_registers(element, vector, from);
         }
-        let ty = lanes_type(element);
-        let buffer = self.t.alloca(&ty, 64);
-        self.t.store(&ty, vector, &buffer, 64);
-        let wide = self.t.value(format_args!("zext <32 x i32> {from} to <32 x i64>"));
-        let offsets = self.t.value(format_args!("mul <32 x i64> {wide}, splat (i64 {})", bits / 8));
-        self.need(Helper::Gather(bits));
-        let raw = self
-            .t
-            .value(format_args!("call <32 x i{bits}> @am.gather.{bits}(ptr {buffer}, <32 x i64> {offsets})"));
-        cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), element, &raw)
+        let ty = element.lanes();
+        let buffer = self.t.alloca(ty, 64);
+        self.t.store(vector, &buffer, 64);
+        let wide = self.t.zext(from, I64.lanes());
+        let offsets = self.t.mul(&wide, bits / 8);
+        self.need(Helper::Gather(bits as u32));
+        let raw = self.t.call(
+            llvm::Type::int(bits as u32).lanes(),
+            format!("am.gather.{bits}"),
+            &[&buffer, &offsets],
+        );
+        self.t.reinterpret(&raw, element)
     }
 
     /// Two table look-ups of 16 lanes each in all 32.
-    fn permute_in_registers(&mut self, element: &str, vector: &Opd, from: &Opd) -> Opd {
-        debug_assert!(matches!(element, "i32" | "float"), "a register has 16 elements of 32 bits");
-        let ints = cast::reinterpret(&mut self.t, Width::All, element, "i32", vector);
-        let poison = Opd::text("poison");
+    fn permute_in_registers(&mut self, element: llvm::Type, vector: &Opd, from: &Opd) -> Opd {
+        debug_assert!(matches!(element, I32 | FLOAT), "a register has 16 elements of 32 bits");
+        let ints = self.t.reinterpret(vector, I32);
         let half = |n: usize| (n * 16..n * 16 + 16).map(Some).collect::<Vec<_>>();
-        let (low, high) = (
-            self.t.shuffle("i32", LANES, &ints, &poison, &half(0)),
-            self.t.shuffle("i32", LANES, &ints, &poison, &half(1)),
-        );
+        let (low, high) = (self.t.pick(&ints, &half(0)), self.t.pick(&ints, &half(1)));
         let parts = (0..2)
             .map(|n| {
-                let index = self.t.shuffle("i32", LANES, from, &poison, &half(n));
-                self.pick_of_two("i32", (&low, &high), &index)
+                let index = self.t.pick(from, &half(n));
+                self.pick_of_two(I32, (&low, &high), &index)
             })
             .collect();
-        let moved = self.t.concat("i32", 16, parts);
-        cast::reinterpret(&mut self.t, Width::All, "i32", element, &moved)
+        let moved = self.t.concat(parts);
+        self.t.reinterpret(&moved, element)
     }
 
     /// Arguments: value, fill, delta, modulo.
@@ -138,32 +137,31 @@ impl Emitter<'_, '_> {
             let picks: Vec<_> = (0..LANES)
                 .map(|lane| Some(fill_source(op, lane, delta.at(lane) as u32, modulo.at(lane) as u32)))
                 .collect();
-            return Lane::Varying(self.t.shuffle(element, LANES, &value, &fill, &picks));
+            return Lane::Varying(self.t.shuffle(&value, &fill, &picks));
         }
         let (delta, modulo) = (self.vector(args[2], 0), self.vector(args[3], 0));
-        let ty = "<32 x i32>";
-        let lanes = vector_const("i32", 0..32);
+        let lanes = vector_const(I32, 0..32);
         let t = &mut self.t;
-        let zero = t.value(format_args!("sub {ty} {modulo}, splat (i32 1)"));
-        let good = t.value(format_args!("icmp ult {ty} {zero}, splat (i32 32)"));
-        let modulo = t.select(MASK, &good, ty, &modulo, &Opd::text("splat (i32 32)"));
-        let delta = t.intrinsic("umin", ty, "", &[&delta, &modulo]);
-        let in_segment = t.value(format_args!("urem {ty} {lanes}, {modulo}"));
+        let zero = t.sub(&modulo, 1);
+        let good = t.icmp(IntPredicate::ULt, &zero, 32);
+        let modulo = t.select(&good, &modulo, 32);
+        let delta = t.intrinsic("umin", "", &[&delta, &modulo]);
+        let in_segment = t.urem(&lanes, &modulo);
         let (inside, own, other) = if op == SimdOp::ShuffleAndFillUp {
-            let inside = t.value(format_args!("icmp uge {ty} {in_segment}, {delta}"));
-            let own = t.value(format_args!("sub {ty} {lanes}, {delta}"));
-            (inside, own.clone(), t.value(format_args!("add {ty} {own}, {modulo}")))
+            let inside = t.icmp(IntPredicate::UGe, &in_segment, &delta);
+            let own = t.sub(&lanes, &delta);
+            (inside, own.clone(), t.add(&own, &modulo))
         } else {
-            let sum = t.value(format_args!("add {ty} {in_segment}, {delta}"));
-            let inside = t.value(format_args!("icmp ult {ty} {sum}, {modulo}"));
-            let own = t.value(format_args!("add {ty} {lanes}, {delta}"));
-            (inside, own.clone(), t.value(format_args!("sub {ty} {own}, {modulo}")))
+            let sum = t.add(&in_segment, &delta);
+            let inside = t.icmp(IntPredicate::ULt, &sum, &modulo);
+            let own = t.add(&lanes, &delta);
+            (inside, own.clone(), t.sub(&own, &modulo))
         };
-        let own = t.value(format_args!("and {ty} {own}, splat (i32 31)"));
-        let other = t.value(format_args!("and {ty} {other}, splat (i32 31)"));
+        let own = t.and(&own, 31);
+        let other = t.and(&other, 31);
         let from_value = self.permute(element, &value, &own);
         let from_fill = self.permute(element, &fill, &other);
-        Lane::Varying(self.t.select(MASK, &inside, &lanes_type(element), &from_value, &from_fill))
+        Lane::Varying(self.t.select(&inside, &from_value, &from_fill))
     }
 }
 

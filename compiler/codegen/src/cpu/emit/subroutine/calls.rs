@@ -4,13 +4,13 @@ use anymetal_ir::{FuncId, Inst, Op, Space, Type, Value};
 
 use super::memory::Memory;
 use super::{Emitter, Passing, passed_bytes};
-use crate::cpu::llvm_text::{Bound, Opd};
+use crate::llvm::{self, Bound, I8, IntPredicate, Opd};
 
 /// What an argument of a call is passed as, but for what follows from a pointer's allocation.
 enum Passed {
     Private,
     /// The offset, or where those of the lanes are, and the operand's type.
-    Shared(&'static str, Opd),
+    Shared(Opd),
     Vectors(Opd),
 }
 
@@ -63,15 +63,15 @@ impl Emitter<'_, '_> {
     /// Memory of vectors that are passed.
     fn vectors(&mut self, ty: Type) -> Opd {
         let bytes = passed_bytes(ty);
-        self.t.alloca(&format!("[{bytes} x i8]"), 64)
+        self.t.alloca_array(bytes, I8, 64)
     }
 
     /// Writes what is passed in memory.
     fn pass(&mut self, arg: Value, passing: Passing) -> Passed {
         match passing {
             Passing::Private { .. } => Passed::Private,
-            Passing::Shared { uniform: true } => Passed::Shared("i64", self.component(arg, 0)),
-            Passing::Shared { uniform: false } => Passed::Shared("ptr", self.pass_vectors(arg)),
+            Passing::Shared { uniform: true } => Passed::Shared(self.component(arg, 0)),
+            Passing::Shared { uniform: false } => Passed::Shared(self.pass_vectors(arg)),
             Passing::Value => Passed::Vectors(self.pass_vectors(arg)),
         }
     }
@@ -97,31 +97,27 @@ impl Emitter<'_, '_> {
         mask: &Opd,
     ) {
         assert_eq!(args.len(), operands.len(), "each argument has operands");
-        self.t.expect(mask, &self.mask_type());
-        let (ty, lanes) = (self.mask_type(), self.lanes);
-        let bits = self.t.value(format_args!("bitcast {ty} {mask} to i{lanes}"));
-        let mut text = format!(
-            "call void @am.sub.{}(i{lanes} {bits}, ptr {}, i32 {}, ptr {}",
-            callee.0, self.record, self.first, self.stop
-        );
+        self.t.expect(mask, self.mask_type());
+        let lanes = self.lanes;
+        let bits = self.t.bitcast(mask, llvm::Type::int(lanes as u32));
+        let mut passed = vec![bits, self.record.clone(), self.first.clone(), self.stop.clone()];
         for ((&arg, operand), offset) in args.iter().zip(operands).zip(offsets) {
             match operand {
-                Passed::Vectors(vectors) => text.push_str(&format!(", ptr {vectors}")),
-                Passed::Shared(ty, offset) => {
+                Passed::Vectors(vectors) => passed.push(vectors.clone()),
+                Passed::Shared(offset) => {
                     let Memory { base, len, before, .. } = self.memory(arg);
-                    text.push_str(&format!(", ptr {base}, i64 {len}, i64 {before}, {ty} {offset}"));
+                    passed.extend([base, len, before, offset.clone()]);
                 }
                 Passed::Private => {
                     let memory = self.memory(arg);
-                    let start = self.t.add("i64", &memory.start, offset);
-                    text.push_str(&format!(", ptr {}, i64 {start}, i64 {}", memory.base, memory.len));
+                    let start = self.t.add(&memory.start, offset);
+                    passed.extend([memory.base, start, memory.len]);
                 }
             }
         }
-        if let Some(into) = into {
-            text.push_str(&format!(", ptr {into}"));
-        }
-        self.t.line(text + ")");
+        passed.extend(into.cloned());
+        let passed: Vec<&Opd> = passed.iter().collect();
+        self.t.call_void(&format!("am.sub.{}", callee.0), &passed);
     }
 
     /// Calls once for each set of lanes that agree on the offsets of all pointers.
@@ -137,12 +133,12 @@ impl Emitter<'_, '_> {
             unreachable!("{inst} is not a call")
         };
         let (ty, lanes) = (self.mask_type(), self.lanes);
-        let slot = self.t.alloca(&ty, 4);
+        let slot = self.t.alloca(ty, 4);
         let mask = self.mask_operand();
-        self.t.store(&ty, &mask, &slot, 4);
+        self.t.store(&mask, &slot, 4);
         let (head, run, done) = (self.t.block(), self.t.block(), self.t.block());
         self.t.loop_header(head, Bound::Lanes(lanes as u64));
-        let left = self.t.load(&ty, &slot, 4);
+        let left = self.t.load(ty, &slot, 4);
         let any = self.any(&left);
         self.t.branch_if(&any, run, done);
         self.t.label(run);
@@ -151,16 +147,16 @@ impl Emitter<'_, '_> {
         let mut offsets: Vec<Opd> = args.iter().map(|&arg| self.component(arg, 0)).collect();
         for (at, arg) in args.iter().enumerate().filter(|(_, arg)| varying.contains(arg)) {
             let vector = self.component(*arg, 0);
-            offsets[at] = self.t.value(format_args!("extractelement <{lanes} x i64> {vector}, i32 {lane}"));
-            let all = self.t.splat_to(lanes, "i64", &offsets[at].clone());
-            let equal = self.t.value(format_args!("icmp eq <{lanes} x i64> {vector}, {all}"));
+            offsets[at] = self.t.extract(&vector, &lane);
+            let all = self.t.splat_to(lanes, &offsets[at].clone());
+            let equal = self.t.icmp(IntPredicate::Eq, &vector, &all);
             same = self.both(&same, &equal);
         }
         self.call_under(callee, args, operands, &offsets, into, &same);
         self.poll_after_call(inst);
         let others = self.not(&same);
         let rest = self.both(&left, &others);
-        self.t.store(&ty, &rest, &slot, 4);
+        self.t.store(&rest, &slot, 4);
         self.t.branch(head);
         self.t.label(done);
     }

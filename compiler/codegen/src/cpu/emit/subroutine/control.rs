@@ -8,8 +8,8 @@ use anymetal_analysis::walk_insts;
 use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value};
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Bound, Opd};
 use crate::elementwise::Width;
+use crate::llvm::{BlockName, Bound, IntPredicate, Opd};
 
 /// A construct with a label around the position.
 #[derive(Clone, Debug)]
@@ -55,29 +55,28 @@ impl Emitter<'_, '_> {
 
     fn new_mask(&mut self, initial: &Opd) -> Opd {
         let ty = self.mask_type();
-        let slot = self.t.alloca(&ty, 4);
-        self.t.store(&ty, initial, &slot, 4);
+        let slot = self.t.alloca(ty, 4);
+        self.t.store(initial, &slot, 4);
         slot
     }
 
     fn keep_mask(&mut self, slot: Option<&Opd>) {
         if let Some(slot) = slot {
-            let (ty, mask) = (self.mask_type(), self.mask_operand());
-            self.t.store(&ty, &mask, slot, 4);
+            let mask = self.mask_operand();
+            self.t.store(&mask, slot, 4);
         }
     }
 
     fn kept_mask(&mut self, slot: &Opd) -> Opd {
         let ty = self.mask_type();
-        self.t.load(&ty, slot, 4)
+        self.t.load(ty, slot, 4)
     }
 
     fn add_lanes(&mut self, slot: &Opd, lanes: &Opd) {
-        self.t.expect(lanes, &self.mask_type());
+        self.t.expect(lanes, self.mask_type());
         let old = self.kept_mask(slot);
         let new = self.either(&old, lanes);
-        let ty = self.mask_type();
-        self.t.store(&ty, &new, slot, 4);
+        self.t.store(&new, slot, 4);
     }
 
     /// Whether lanes may leave the blocks other than at their ends and together.
@@ -134,7 +133,7 @@ impl Emitter<'_, '_> {
 
     fn uniform_if(&mut self, condition: &Opd, then: Block, otherwise: Block, changes: bool) {
         let before = self.mask.clone();
-        let slot = changes.then(|| self.new_mask(&Opd::text("zeroinitializer")));
+        let slot = changes.then(|| self.new_mask(&Opd::zero(self.mask_type())));
         let (yes, no, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_if(condition, yes, no);
         for (label, block) in [(yes, then), (no, otherwise)] {
@@ -162,7 +161,7 @@ impl Emitter<'_, '_> {
         if self.sub.function.block(block).is_empty() {
             return lanes;
         }
-        let slot = changes.then(|| self.new_mask(&Opd::text("zeroinitializer")));
+        let slot = changes.then(|| self.new_mask(&Opd::zero(self.mask_type())));
         let (run, end) = (self.t.block(), self.t.block());
         let any = self.any(&lanes);
         self.t.branch_if(&any, run, end);
@@ -193,7 +192,7 @@ impl Emitter<'_, '_> {
         let is_direct = !self.sub.exits_diverge(label);
         let exit = self.t.block();
         let wants_slot = changes || !is_direct;
-        let exit_slot = wants_slot.then(|| self.new_mask(&Opd::text("zeroinitializer")));
+        let exit_slot = wants_slot.then(|| self.new_mask(&Opd::zero(self.mask_type())));
         let construct =
             Construct { label, is_direct, exit, continuing: None, exit_slot, continue_slot: None };
         self.constructs.push(construct.clone());
@@ -220,7 +219,7 @@ impl Emitter<'_, '_> {
             self.keep_mask(construct.exit_slot.as_ref());
         } else {
             let end = self.t.block();
-            let slot = self.new_mask(&Opd::text("zeroinitializer"));
+            let slot = self.new_mask(&Opd::zero(self.mask_type()));
             self.part(body, Some(&slot), end);
             self.add_to_exit(&construct, &slot);
         }
@@ -297,18 +296,16 @@ impl Emitter<'_, '_> {
     }
 
     fn is_case(&mut self, selector: Value, case: &SwitchCase, width: Width) -> Opd {
-        let element = crate::cpu::llvm_text::scalar_type(self.scalar(selector));
-        let (ty, mask) = (width.of(element), width.of("i1"));
         let value = self.at(selector, 0, width);
         let mut is_case: Option<Opd> = None;
         for &number in &case.values {
-            let equal = self.t.value(format_args!("icmp eq {ty} {value}, {}", width.int(element, number)));
+            let equal = self.t.icmp(IntPredicate::Eq, &value, number);
             is_case = Some(match is_case {
                 None => equal,
-                Some(others) => self.t.value(format_args!("or {mask} {others}, {equal}")),
+                Some(others) => self.t.or(&others, &equal),
             });
         }
-        is_case.unwrap_or_else(|| width.constant("i1", &Opd::text("false")))
+        is_case.unwrap_or_else(|| width.constant(&Opd::bool(false)))
     }
 
     // --- loops
@@ -340,15 +337,14 @@ impl Emitter<'_, '_> {
     fn masked_loop(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
         let changes = self.changes_mask(&[body, continuing]);
         let before = self.mask.clone();
-        let none = Opd::text("zeroinitializer");
+        let none = Opd::zero(self.mask_type());
         let mask = self.mask_operand();
         let (on, exit_slot) = (self.new_mask(&mask), self.new_mask(&none));
         let continue_slot = self.new_mask(&none);
         let (head, run, exit) = (self.t.block(), self.t.block(), self.t.block());
         self.t.loop_header(head, self.polls.of_loop(inst).trips().map(Bound::Trips));
         let lanes = self.kept_mask(&on);
-        let ty = self.mask_type();
-        self.t.store(&ty, &none, &continue_slot, 4);
+        self.t.store(&none, &continue_slot, 4);
         let any = self.any(&lanes);
         self.t.branch_if(&any, run, exit);
         self.start(run);
@@ -389,8 +385,8 @@ impl Emitter<'_, '_> {
 
     /// Leaves soon after the device asks.
     pub(super) fn poll(&mut self) {
-        let stop = self.t.value(format_args!("load volatile i32, ptr {}, align 4 ; poll", self.stop));
-        let go_on = self.t.icmp("eq", "i32", &stop, &Opd::Int(0));
+        let stop = self.t.load_stop_flag(&self.stop);
+        let go_on = self.t.icmp(IntPredicate::Eq, &stop, 0);
         let go = self.t.block();
         let exit = self.exit;
         self.t.branch_likely(&go_on, go, exit);
@@ -438,8 +434,8 @@ impl Emitter<'_, '_> {
                 // part of the batch.
                 if self.mask != Mask::Entry || self.sub.is_called_for_parts() {
                     let old = self.load_passed(ty, &place);
-                    let (mask, vector) = (self.mask_operand(), self.width().ty(self.scalar(value)));
-                    new = self.t.select(&self.mask_type(), &mask, &vector, &new, &old);
+                    let mask = self.mask_operand();
+                    new = self.t.select(&mask, &new, &old);
                 }
                 self.store_passed(ty, &new, &place);
             }

@@ -7,9 +7,9 @@ use anymetal_ir::{Inst, Scalar, Value};
 
 use super::Emitter;
 use super::memory::{Spot, zero};
-use crate::cpu::llvm_text::Opd;
 use crate::elementwise::Width;
 use crate::limits::cpu::MAX_PIECES;
+use crate::llvm::{I64, IntPredicate, Opd};
 use crate::polls::bound_of_pieces;
 
 impl Emitter<'_, '_> {
@@ -52,11 +52,11 @@ impl Emitter<'_, '_> {
     /// So many bytes further.
     fn moved(&mut self, spot: &Spot, bytes: &Opd) -> Spot {
         let offset = match spot.width {
-            Width::One => self.t.add("i64", &spot.offset, bytes),
-            _ if *bytes == Opd::Int(0) => spot.offset.clone(),
-            width => {
-                let bytes = self.t.splat_to(self.lanes, "i64", bytes);
-                self.t.value(format_args!("add {} {}, {bytes}", width.of("i64"), spot.offset))
+            Width::One => self.t.add(&spot.offset, bytes),
+            _ if bytes.is_int(0) => spot.offset.clone(),
+            _ => {
+                let bytes = self.t.splat_to(self.lanes, bytes);
+                self.t.add(&spot.offset, &bytes)
             }
         };
         Spot { offset, ..spot.clone() }
@@ -73,26 +73,26 @@ impl Emitter<'_, '_> {
         let step = i64::from(piece.size());
         let (whole, mut at) = (size / step, 0);
         if whole > MAX_PIECES {
-            let slot = self.t.alloca("i64", 8);
-            self.t.store("i64", &Opd::Int(0), &slot, 8);
+            let slot = self.t.alloca(I64, 8);
+            self.t.store(&Opd::int(I64, 0), &slot, 8);
             let (head, done) = (self.t.block(), self.t.block());
             let bound = bound_of_pieces(whole.unsigned_abs());
             self.t.loop_header(head, bound);
-            let extra = self.t.load("i64", &slot, 8);
+            let extra = self.t.load(I64, &slot, 8);
             each(self, &extra, piece);
             if bound.is_none() {
                 self.poll();
             }
-            let next = self.t.value(format_args!("add i64 {extra}, {step}"));
-            self.t.store("i64", &next, &slot, 8);
-            let more = self.t.icmp("ult", "i64", &next, &Opd::Int(whole * step));
+            let next = self.t.add(&extra, step);
+            self.t.store(&next, &slot, 8);
+            let more = self.t.icmp(IntPredicate::ULt, &next, whole * step);
             self.t.branch_if(&more, head, done);
             self.t.label(done);
             at = whole * step;
         }
         while at < size {
             let fits = size - at >= step;
-            each(self, &Opd::Int(at), if fits { piece } else { Scalar::I8 });
+            each(self, &Opd::i64(at), if fits { piece } else { Scalar::I8 });
             at += if fits { step } else { 1 };
         }
         assert_eq!(at, size, "the pieces cover the range");

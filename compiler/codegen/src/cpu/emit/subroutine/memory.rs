@@ -9,8 +9,8 @@ use anymetal_ir::{Inst, Local, Scalar, Value};
 use super::plan::{LocalKind, Room};
 use super::{Emitter, Mask, PASSED_UNIT, Parameter};
 use crate::cpu::emit::out_of_line::Helper;
-use crate::cpu::llvm_text::{LANES, Opd, mangle, scalar_type, vector_const};
 use crate::elementwise::{Width, cast};
+use crate::llvm::{self, I8, I16, I32, I64, IntPredicate, LANES, Opd, scalar_type, vector_const};
 use anymetal_analysis::roots::Root;
 
 /// The allocation of a pointer.
@@ -51,7 +51,7 @@ pub(super) struct Spot {
 impl Emitter<'_, '_> {
     /// The memory that a pointer is to.
     pub(super) fn memory(&mut self, pointer: Value) -> Memory {
-        let zero = Opd::Int(0);
+        let zero = Opd::i64(0);
         let single = |base: Opd, len: Opd| Memory {
             base,
             start: zero.clone(),
@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
             },
             Root::Global(global) => {
                 let bytes = self.shared.module.globals[global.index()].bytes.len() as i64;
-                single(Opd::text(format!("@am.global.{}", global.0)), Opd::Int(bytes))
+                single(Opd::global(format!("@am.global.{}", global.0)), Opd::i64(bytes))
             }
             Root::Local(local) => {
                 let size = self.sub.function.locals[local.index()].size;
@@ -81,11 +81,9 @@ impl Emitter<'_, '_> {
                     LocalKind::Lanes(lanes) => Form::Interleaved(lanes),
                 };
                 let base = self.local_memory(local);
-                Memory { form, is_own: true, ..single(base, Opd::Int(size as i64)) }
+                Memory { form, is_own: true, ..single(base, Opd::i64(size as i64)) }
             }
-            Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => {
-                single(Opd::text("null"), zero.clone())
-            }
+            Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => single(Opd::null(), zero.clone()),
         }
     }
 
@@ -93,7 +91,7 @@ impl Emitter<'_, '_> {
         if let Some(memory) = &self.locals[local.index()] {
             return memory.clone();
         }
-        let memory = self.t.alloca(&format!("[{} x i8]", self.sub.local_bytes(local)), 64);
+        let memory = self.t.alloca_array(self.sub.local_bytes(local), I8, 64);
         self.locals[local.index()] = Some(memory.clone());
         memory
     }
@@ -109,16 +107,15 @@ impl Emitter<'_, '_> {
         let width = self.width_of(pointer);
         let own = self.component(pointer, 0);
         if width == Width::One {
-            let offset = self.t.add("i64", &memory.start, &own);
+            let offset = self.t.add(&memory.start, &own);
             let good = match own {
-                Opd::Int(_) if self.has_room(pointer, bytes) => None,
+                Opd::Int(_, _) if self.has_room(pointer, bytes) => None,
                 _ => self.check_one(inst, (pointer, kind), &memory, &offset, bytes)?,
             };
             return Some(Spot { memory, width, offset, good });
         }
-        let ty = width.of("i64");
-        let start = self.t.splat_to(self.lanes, "i64", &memory.start);
-        let offset = self.t.value(format_args!("add {ty} {own}, {start}"));
+        let start = self.t.splat_to(self.lanes, &memory.start);
+        let offset = self.t.add(&own, &start);
         let (offset, good) = self.check_lanes(inst, (pointer, kind), &memory, &offset, bytes);
         Some(Spot { memory, width, offset, good: Some(good) })
     }
@@ -131,13 +128,13 @@ impl Emitter<'_, '_> {
 
     /// The limit that accesses to so many bytes are below, counted from the first byte that may be accessed.
     fn limit(&mut self, memory: &Memory, bytes: i64) -> Opd {
-        let len = self.t.add("i64", &memory.len, &memory.before);
-        if let Opd::Int(len) = len {
-            return Opd::Int((len - bytes + 1).max(0));
+        let len = self.t.add(&memory.len, &memory.before);
+        if let Opd::Int(_, len) = len {
+            return Opd::i64((len - bytes + 1).max(0));
         }
-        let fits = self.t.value(format_args!("icmp uge i64 {len}, {bytes}"));
-        let room = self.t.value(format_args!("sub i64 {len}, {}", bytes - 1));
-        self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
+        let fits = self.t.icmp(IntPredicate::UGe, &len, bytes);
+        let room = self.t.sub(&len, &bytes - 1);
+        self.t.select(&fits, &room, 0)
     }
 
     /// Whether an offset that all lanes share is good: `Some(None)` always, `None` never.
@@ -149,24 +146,24 @@ impl Emitter<'_, '_> {
         offset: &Opd,
         bytes: i64,
     ) -> Option<Option<Opd>> {
-        let exists = !matches!(memory.len, Opd::Int(len) if len < bytes);
+        let exists = !matches!(memory.len, Opd::Int(_, len) if len < bytes);
         if exists && !self.shared.options.checks {
             return Some(self.unchecked_one(memory));
         }
         let limit = self.limit(memory, bytes);
-        let from_first = self.t.add("i64", offset, &memory.before);
+        let from_first = self.t.add(offset, &memory.before);
         let good = match (&from_first, &limit) {
-            (Opd::Int(offset), Opd::Int(limit)) => Opd::bool((*offset as u64) < *limit as u64),
-            _ => self.t.value(format_args!("icmp ult i64 {from_first}, {limit}")),
+            (Opd::Int(_, offset), Opd::Int(_, limit)) => Opd::bool((*offset as u64) < *limit as u64),
+            _ => self.t.icmp(IntPredicate::ULt, &from_first, &limit),
         };
-        if good.is_text("true") {
+        if good.is_true() {
             return Some(None);
         }
         let (bad, join) = (self.t.block(), self.t.block());
         self.t.branch_likely(&good, join, bad);
         self.t.label(bad);
         let lanes = self.mask_operand();
-        let all = self.t.splat_to(self.lanes, "i64", offset);
+        let all = self.t.splat_to(self.lanes, offset);
         self.report(inst, (pointer, kind), memory, (&lanes, &all), bytes);
         self.t.label(join);
         exists.then_some(Some(good))
@@ -181,34 +178,34 @@ impl Emitter<'_, '_> {
         offsets: &Opd,
         bytes: i64,
     ) -> (Opd, Opd) {
-        let (ty, mask_ty) = (self.width().of("i64"), self.mask_type());
+        let ty = self.width().of(I64);
         let mask = self.mask_operand();
         if memory.form == Form::Shared && !self.shared.options.checks {
             return (offsets.clone(), mask);
         }
         let limit = self.limit(memory, bytes);
-        let limits = self.t.splat_to(self.lanes, "i64", &limit);
+        let limits = self.t.splat_to(self.lanes, &limit);
         let from_first = match &memory.before {
-            Opd::Int(0) => offsets.clone(),
+            Opd::Int(_, 0) => offsets.clone(),
             before => {
-                let before = self.t.splat_to(self.lanes, "i64", before);
-                self.t.value(format_args!("add {ty} {offsets}, {before}"))
+                let before = self.t.splat_to(self.lanes, before);
+                self.t.add(offsets, &before)
             }
         };
-        let inside = self.t.value(format_args!("icmp ult {ty} {from_first}, {limits}"));
+        let inside = self.t.icmp(IntPredicate::ULt, &from_first, &limits);
         let good = self.both(&mask, &inside);
         if self.shared.options.checks {
             let outside = self.not(&inside);
             let bad = self.both(&mask, &outside);
             let any = self.any(&bad);
-            let fine = self.t.value(format_args!("xor i1 {any}, true"));
+            let fine = self.t.not(&any);
             let (report, join) = (self.t.block(), self.t.block());
             self.t.branch_likely(&fine, join, report);
             self.t.label(report);
             self.report(inst, (pointer, kind), memory, (&bad, offsets), bytes);
             self.t.label(join);
         }
-        let safe = self.t.select(&mask_ty, &good, &ty, offsets, &Opd::text("zeroinitializer"));
+        let safe = self.t.select(&good, offsets, &Opd::zero(ty));
         (safe, good)
     }
 
@@ -230,13 +227,13 @@ impl Emitter<'_, '_> {
         let any = self.any(lanes);
         self.t.branch_if(&any, some, join);
         self.t.label(some);
-        let (lane, count) = (self.first_lane(lanes), self.lanes);
-        let offset = self.t.value(format_args!("extractelement <{count} x i64> {offsets}, i32 {lane}"));
-        let thread = self.t.add("i32", &self.first.clone(), &lane);
-        self.t.line(format_args!(
-            "call void @am.note(ptr {}, i32 {site}, i64 {offset}, i64 {}, i32 {thread}, ptr {})",
-            self.record, memory.len, memory.base
-        ));
+        let lane = self.first_lane(lanes);
+        let offset = self.t.extract(&offsets, &lane);
+        let thread = self.t.add(&self.first.clone(), &lane);
+        self.t.call_void(
+            "am.note",
+            &[&self.record, &Opd::i32(site.into()), &offset, &memory.len, &thread, &memory.base],
+        );
         self.t.label(join);
     }
 
@@ -263,7 +260,7 @@ impl Emitter<'_, '_> {
                 let value = self.load_one(spot, extra, stored);
                 match width {
                     Width::One => value,
-                    _ => self.t.splat_to(self.lanes, scalar_type(stored), &value),
+                    _ => self.t.splat_to(self.lanes, &value),
                 }
             }
             (Form::Single | Form::Shared, _) => self.gather(spot, extra, stored),
@@ -271,14 +268,11 @@ impl Emitter<'_, '_> {
             (Form::Interleaved(_), _) => self.load_units(spot, extra, stored),
         };
         let loaded = match (&spot.good, spot.width) {
-            (Some(good), Width::One) => {
-                self.t.select("i1", good, &width.ty(stored), &loaded, &zero(width, stored))
-            }
+            (Some(good), Width::One) => self.t.select(good, &loaded, &zero(width, stored)),
             _ => loaded,
         };
         if scalar == Scalar::Bool {
-            let ty = width.of("i8");
-            return self.t.value(format_args!("icmp ne {ty} {loaded}, {}", zero(width, Scalar::I8)));
+            return self.t.icmp(IntPredicate::Ne, &loaded, &zero(width, Scalar::I8));
         }
         loaded
     }
@@ -289,41 +283,35 @@ impl Emitter<'_, '_> {
             Form::Shared => self.shared_place(spot, extra),
             _ => {
                 let offset = self.harmless(spot);
-                let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+                let offset = self.t.add(&offset, extra);
                 self.t.offset(&spot.memory.base, &offset)
             }
         };
         let ty = scalar_type(scalar);
         let value = self.t.load(ty, &at, 1);
-        self.t.value(format_args!("freeze {ty} {value}"))
+        self.t.freeze(&value)
     }
 
     /// An offset that all lanes share: zero if it is bad.
     fn harmless(&mut self, spot: &Spot) -> Opd {
         match &spot.good {
-            Some(good) => self.t.select("i1", good, "i64", &spot.offset, &Opd::Int(0)),
+            Some(good) => self.t.select(good, &spot.offset, 0),
             None => spot.offset.clone(),
         }
     }
 
     /// Each lane's scalar of memory that is not interleaved.
     fn gather(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
-        let at = self.t.offset(&spot.memory.base, &Opd::Int(extra));
+        let at = self.t.offset(&spot.memory.base, extra);
         self.gather_at(&at, &spot.offset, spot.good.as_ref(), scalar)
     }
 
     fn gather_at(&mut self, base: &Opd, offsets: &Opd, good: Option<&Opd>, scalar: Scalar) -> Opd {
-        let lanes = self.lanes;
         let ty = self.width().ty(scalar);
-        let suffix = mangle(&ty);
-        let places = self.t.value(format_args!("getelementptr i8, ptr {base}, <{lanes} x i64> {offsets}"));
+        let places = self.t.address(I8, base, offsets);
         let mask = good.cloned().unwrap_or_else(|| self.mask_operand());
-        self.t.declare(format!(
-            "declare {ty} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {ty})"
-        ));
-        self.t.value(format_args!(
-            "call {ty} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {places}, i32 1, <{lanes} x i1> {mask}, {ty} zeroinitializer)"
-        ))
+        let name = format!("llvm.masked.gather.{}.{}", ty.suffix(), places.ty().suffix());
+        self.t.call_declared(ty, &name, &[&places, &Opd::i32(1), &mask, &Opd::zero(ty)])
     }
 
     /// What the place of a unit is counted from, and the lanes' places: offsets in units' bytes become bytes
@@ -332,33 +320,32 @@ impl Emitter<'_, '_> {
         let below = i64::from(PASSED_UNIT) - 1;
         if spot.width == Width::One {
             let offset = self.harmless(spot);
-            let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+            let offset = self.t.add(&offset, extra);
             let unit = match &offset {
-                Opd::Int(offset) => Opd::Int(offset & !below),
-                offset => self.t.value(format_args!("and i64 {offset}, {}", !below)),
+                Opd::Int(_, offset) => Opd::i64(offset & !below),
+                offset => self.t.and(&offset, !below),
             };
-            return (self.t.mul("i64", &unit, &Opd::Int(stride as i64)), offset);
+            return (self.t.mul(&unit, stride as i64), offset);
         }
-        let (width, ty) = (self.width(), self.width().of("i64"));
-        let offsets = self.t.value(format_args!("add {ty} {}, {}", spot.offset, width.int("i64", extra)));
-        let units = self.t.value(format_args!("and {ty} {offsets}, {}", width.int("i64", !below)));
-        let places = self.t.value(format_args!("mul {ty} {units}, {}", width.int("i64", stride as i64)));
-        let lanes = vector_const("i64", (0..self.lanes as i64).map(|lane| lane * i64::from(PASSED_UNIT)));
-        (self.t.value(format_args!("add {ty} {places}, {lanes}")), offsets)
+        let offsets = self.t.add(&spot.offset, extra);
+        let units = self.t.and(&offsets, !below);
+        let places = self.t.mul(&units, stride as i64);
+        let lanes = vector_const(I64, (0..self.lanes as i64).map(|lane| lane * i64::from(PASSED_UNIT)));
+        (self.t.add(&places, &lanes), offsets)
     }
 
     /// One unit's worth of a scalar type in each lane.
     fn load_unit(&mut self, spot: &Spot, places: &Opd, part: i64, unit: Scalar, stride: usize) -> Opd {
         let bytes = part * i64::from(PASSED_UNIT) * stride as i64;
-        let at = self.t.offset(&spot.memory.base, &Opd::Int(bytes));
+        let at = self.t.offset(&spot.memory.base, bytes);
         if spot.width != Width::One {
             return self.gather_at(&at, places, spot.good.as_ref(), unit);
         }
         let at = self.t.offset(&at, places);
         let ty = self.width().ty(unit);
-        let raw = self.t.load(&ty, &at, PASSED_UNIT);
+        let raw = self.t.load(ty, &at, PASSED_UNIT);
         // What was never written is arbitrary, but must not be undefined to LLVM.
-        self.t.value(format_args!("freeze {ty} {raw}"))
+        self.t.freeze(&raw)
     }
 
     /// A scalar of one or two units.
@@ -379,25 +366,24 @@ impl Emitter<'_, '_> {
         let (places, offset) = self.unit_places(spot, extra, stride);
         let unit = self.load_unit(spot, &places, 0, Scalar::I32, stride);
         let shift = self.bit_offset(spot.width, &offset);
-        let (ints, to) = (self.width().of("i32"), self.width().of(int_of(scalar)));
-        let shifted = self.t.value(format_args!("lshr {ints} {unit}, {shift}"));
-        let raw = self.t.value(format_args!("trunc {ints} {shifted} to {to}"));
-        let width = self.width();
-        cast::reinterpret(&mut self.t, width, int_of(scalar), scalar_type(scalar), &raw)
+        let to = self.width().of(int_of(scalar));
+        let shifted = self.t.lshr(&unit, &shift);
+        let raw = self.t.trunc(&shifted, to);
+        self.t.reinterpret(&raw, scalar_type(scalar))
     }
 
     /// At which bit of its unit a part begins, in every lane.
     fn bit_offset(&mut self, width: Width, offset: &Opd) -> Opd {
         let below = i64::from(PASSED_UNIT) - 1;
-        if let (Width::One, Opd::Int(offset)) = (width, offset) {
-            return self.width().int("i32", (offset & below) * 8);
+        if let (Width::One, Opd::Int(_, offset)) = (width, offset) {
+            return self.width().int(I32, (offset & below) * 8);
         }
-        let (from, to) = (width.of("i64"), width.of("i32"));
-        let inside = self.t.value(format_args!("and {from} {offset}, {}", width.int("i64", below)));
-        let bits = self.t.value(format_args!("shl {from} {inside}, {}", width.int("i64", 3)));
-        let bits = self.t.value(format_args!("trunc {from} {bits} to {to}"));
+        let to = width.of(I32);
+        let inside = self.t.and(offset, below);
+        let bits = self.t.shl(&inside, 3);
+        let bits = self.t.trunc(&bits, to);
         match width {
-            Width::One => self.t.splat_to(self.lanes, "i32", &bits),
+            Width::One => self.t.splat_to(self.lanes, &bits),
             _ => bits,
         }
     }
@@ -437,20 +423,20 @@ impl Emitter<'_, '_> {
         let width = self.stored_width(spot.memory.form);
         let (scalar, value) = match scalar {
             Scalar::Bool => {
-                let (from, to) = (width.of("i1"), width.of("i8"));
-                (Scalar::I8, self.t.value(format_args!("zext {from} {value} to {to}")))
+                let to = width.of(I8);
+                (Scalar::I8, self.t.zext(value, to))
             }
             scalar => (scalar, value.clone()),
         };
         let stride = match spot.memory.form {
             Form::Interleaved(stride) => stride,
-            Form::Shared => return self.scatter(spot, extra, scalar, &value),
+            Form::Shared => return self.scatter(spot, extra, &value),
             Form::Single => {
                 // A uniform variable's offsets are uniform where it is stored to.
                 let offset = self.harmless(spot);
-                let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+                let offset = self.t.add(&offset, extra);
                 let at = self.t.offset(&spot.memory.base, &offset);
-                return self.t.store(scalar_type(scalar), &value, &at, 1);
+                return self.t.store(&value, &at, 1);
             }
         };
         if scalar.size() < PASSED_UNIT {
@@ -470,38 +456,37 @@ impl Emitter<'_, '_> {
         let (places, offset) = self.unit_places(spot, extra, stride);
         let shift = self.bit_offset(spot.width, &offset);
         let old = self.load_unit(spot, &places, 0, Scalar::I32, stride);
-        let (width, ints) = (self.width(), self.width().of("i32"));
-        let from = width.of(int_of(scalar));
-        let value = cast::reinterpret(&mut self.t, width, scalar_type(scalar), int_of(scalar), value);
-        let wide = self.t.value(format_args!("zext {from} {value} to {ints}"));
-        let own = self.t.value(format_args!("shl {ints} {wide}, {shift}"));
-        let all = width.int("i32", (1 << scalar.bits()) - 1);
-        let place = self.t.value(format_args!("shl {ints} {all}, {shift}"));
-        let others = self.t.value(format_args!("xor {ints} {place}, {}", width.int("i32", -1)));
-        let kept = self.t.value(format_args!("and {ints} {old}, {others}"));
-        let new = self.t.value(format_args!("or {ints} {kept}, {own}"));
+        let (width, ints) = (self.width(), self.width().of(I32));
+        let value = self.t.reinterpret(value, int_of(scalar));
+        let wide = self.t.zext(&value, ints);
+        let own = self.t.shl(&wide, &shift);
+        let all = width.int(I32, (1 << scalar.bits()) - 1);
+        let place = self.t.shl(&all, &shift);
+        let others = self.t.xor(&place, -1);
+        let kept = self.t.and(&old, &others);
+        let new = self.t.or(&kept, &own);
         self.store_unit(spot, &places, 0, Scalar::I32, &new, stride);
     }
 
     /// Stores one unit of the lanes that may; others keep theirs if they are of use.
     fn store_unit(&mut self, spot: &Spot, places: &Opd, part: i64, unit: Scalar, value: &Opd, stride: usize) {
         let bytes = part * i64::from(PASSED_UNIT) * stride as i64;
-        let at = self.t.offset(&spot.memory.base, &Opd::Int(bytes));
+        let at = self.t.offset(&spot.memory.base, bytes);
         let ty = self.width().ty(unit);
         if spot.width != Width::One {
             let mask = spot.good.clone().unwrap_or_else(|| self.mask_operand());
-            return self.scatter_at(&at, places, &mask, (unit, value));
+            return self.scatter_at(&at, places, &mask, value);
         }
         let at = self.t.offset(&at, places);
         let new = match self.mask {
             Mask::Entry if spot.memory.is_own => value.clone(),
             _ => {
-                let old = self.t.load(&ty, &at, PASSED_UNIT);
+                let old = self.t.load(ty, &at, PASSED_UNIT);
                 let mask = self.mask_operand();
-                self.t.select(&self.mask_type(), &mask, &ty, value, &old)
+                self.t.select(&mask, value, &old)
             }
         };
-        self.t.store(&ty, &new, &at, PASSED_UNIT);
+        self.t.store(&new, &at, PASSED_UNIT);
     }
 }
 
@@ -514,16 +499,16 @@ fn stride_of(spot: &Spot) -> usize {
 pub(super) fn zero(width: Width, scalar: Scalar) -> Opd {
     match width {
         Width::One => super::zero_of(scalar),
-        _ => Opd::text("zeroinitializer"),
+        _ => Opd::zero(width.ty(scalar)),
     }
 }
 
 /// The integer type of a scalar's size.
-fn int_of(scalar: Scalar) -> &'static str {
+fn int_of(scalar: Scalar) -> llvm::Type {
     match scalar.size() {
-        1 => "i8",
-        2 => "i16",
-        4 => "i32",
-        _ => "i64",
+        1 => I8,
+        2 => I16,
+        4 => I32,
+        _ => I64,
     }
 }

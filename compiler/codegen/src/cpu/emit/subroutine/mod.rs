@@ -31,9 +31,9 @@ use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Local, Op, Scalar, Type, Value};
 
 use super::{Shared, zero_of};
-use crate::cpu::llvm_text::{BlockName, LANES, Opd, Text, scalar_type};
 use crate::cpu::options::FaultSite;
 use crate::elementwise::Width;
+use crate::llvm::{self, BlockName, I1, I32, I64, IntPredicate, LANES, Opd, PTR, Text};
 use anymetal_analysis::polls::PollPlan;
 use anymetal_analysis::roots::Root;
 use anymetal_simd::storage::PASSED_UNIT;
@@ -99,12 +99,12 @@ pub(super) fn texts<'m>(shared: &mut Shared<'m>, subroutines: &Subroutines<'m>) 
 }
 
 /// The types of the operands of one argument.
-fn argument_types(passing: Passing) -> &'static [&'static str] {
+fn argument_types(passing: Passing) -> &'static [llvm::Type] {
     match passing {
-        Passing::Value => &["ptr"],
-        Passing::Private { .. } => &["ptr", "i64", "i64"],
-        Passing::Shared { uniform: true } => &["ptr", "i64", "i64", "i64"],
-        Passing::Shared { uniform: false } => &["ptr", "i64", "i64", "ptr"],
+        Passing::Value => &[PTR],
+        Passing::Private { .. } => &[PTR, I64, I64],
+        Passing::Shared { uniform: true } => &[PTR, I64, I64, I64],
+        Passing::Shared { uniform: false } => &[PTR, I64, I64, PTR],
     }
 }
 
@@ -195,13 +195,13 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     let lanes = batch_lanes(&shared.options.features);
     shared.function_number = plan::FIRST_FUNCTION_NUMBER + sub.id.0;
     let mut t = Text::new(0);
-    let [bits, record, first, stop] = std::array::from_fn(|_| t.register());
+    let [bits, record, first, stop] = [llvm::Type::int(lanes as u32), PTR, I32, PTR].map(|ty| t.register(ty));
     let mut header = format!(
         "define internal void @am.sub.{}(i{lanes} {bits}, ptr {record}, i32 {first}, ptr {stop}",
         sub.id.0
     );
     let mut take = |t: &mut Text, passing: Passing| {
-        let operands: Vec<Opd> = argument_types(passing).iter().map(|_| t.register()).collect();
+        let operands: Vec<Opd> = argument_types(passing).iter().map(|&ty| t.register(ty)).collect();
         for (operand, ty) in operands.iter().zip(argument_types(passing)) {
             header.push_str(&format!(", {ty} {operand}"));
         }
@@ -210,7 +210,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     let parameters = sub.passing().iter().map(|passing| Parameter::of(&take(&mut t, *passing))).collect();
     let result = sub.function.ret.map(|_| take(&mut t, Passing::Value).remove(0));
     header.push_str(") noinline #0");
-    let entry_mask = t.entry_value(format_args!("bitcast i{lanes} {bits} to <{lanes} x i1>"));
+    let entry_mask = t.in_entry(|t| t.bitcast(&bits, I1.vector(lanes)));
     let (begin, exit) = (t.block(), t.block());
     let polls = Rc::clone(shared.polls.of_function(sub.id));
     let mut emitter = Emitter {
@@ -238,7 +238,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     assert!(emitter.constructs.is_empty() && emitter.arms.is_empty(), "constructs nest");
     emitter.clear_locals();
     emitter.t.label(exit);
-    emitter.t.terminator("ret void");
+    emitter.t.ret_void();
     emitter.shared.declares.extend(emitter.t.take_declares());
     emitter.t.finish(&header, begin)
 }
@@ -268,8 +268,8 @@ impl Emitter<'_, '_> {
         Width::Few(self.lanes)
     }
 
-    fn mask_type(&self) -> String {
-        self.width().of("i1")
+    fn mask_type(&self) -> llvm::Type {
+        self.width().of(I1)
     }
 
     /// The width at which a value is computed.
@@ -286,7 +286,7 @@ impl Emitter<'_, '_> {
         match &self.values[value.index()] {
             Some(components) => components[k].clone(),
             None if self.sub.is_uniform(value) => zero_of(self.scalar(value)),
-            None => Opd::text("zeroinitializer"),
+            None => Opd::zero(self.width().ty(self.scalar(value))),
         }
     }
 
@@ -296,8 +296,7 @@ impl Emitter<'_, '_> {
         if width == Width::One || !self.sub.is_uniform(value) {
             return component;
         }
-        let element = scalar_type(self.scalar(value));
-        self.t.splat_to(self.lanes, element, &component)
+        self.t.splat_to(self.lanes, &component)
     }
 
     fn mask_operand(&self) -> Opd {
@@ -308,34 +307,31 @@ impl Emitter<'_, '_> {
     }
 
     fn any(&mut self, mask: &Opd) -> Opd {
-        let (ty, lanes) = (self.mask_type(), self.lanes);
-        let bits = self.t.value(format_args!("bitcast {ty} {mask} to i{lanes}"));
-        self.t.value(format_args!("icmp ne i{lanes} {bits}, 0"))
+        let lanes = self.lanes;
+        let bits = self.t.bitcast(mask, llvm::Type::int(lanes as u32));
+        self.t.icmp(IntPredicate::Ne, &bits, 0)
     }
 
     /// The lanes of both; a lane that is off in the first may hold poison in the second.
     fn both(&mut self, mask: &Opd, lanes: &Opd) -> Opd {
-        self.t.expect(mask, &self.mask_type());
-        self.t.expect(lanes, &self.mask_type());
-        let ty = self.mask_type();
-        self.t.value(format_args!("select {ty} {mask}, {ty} {lanes}, {ty} zeroinitializer"))
+        self.t.expect(mask, self.mask_type());
+        self.t.expect(lanes, self.mask_type());
+        self.t.select(mask, lanes, 0)
     }
 
     fn either(&mut self, a: &Opd, b: &Opd) -> Opd {
-        let ty = self.mask_type();
-        self.t.value(format_args!("or {ty} {a}, {b}"))
+        self.t.or(a, b)
     }
 
     fn not(&mut self, mask: &Opd) -> Opd {
-        let ty = self.mask_type();
-        self.t.value(format_args!("xor {ty} {mask}, splat (i1 true)"))
+        self.t.not(mask)
     }
 
     /// The address of a vector of one component of an argument or result.
     fn passed(&mut self, at: &Opd, ty: Type, component: usize) -> Opd {
         assert!(component < usize::from(ty.lanes()), "a {ty:?} has no component {component}");
         let bytes = component * LANES * passed_scalar(ty).size() as usize;
-        self.t.offset(at, &Opd::Int(bytes as i64))
+        self.t.offset(at, bytes as i64)
     }
 
     /// Clears the locals in memory where the subroutine begins: the stack there holds data of other
@@ -353,7 +349,7 @@ impl Emitter<'_, '_> {
         for (at, &param) in function.params.iter().enumerate() {
             let ty = function.ty(param);
             let components = match self.parameters[at].clone() {
-                Parameter::Private { .. } => vec![Opd::Int(0)],
+                Parameter::Private { .. } => vec![Opd::i64(0)],
                 Parameter::Shared { offset, .. } if self.sub.is_uniform(param) => vec![offset],
                 Parameter::Shared { offset, .. } => vec![self.load_passed(ty, &offset)],
                 Parameter::Vectors(from) => (0..usize::from(ty.lanes()))
@@ -369,24 +365,21 @@ impl Emitter<'_, '_> {
 
     fn load_passed(&mut self, ty: Type, place: &Opd) -> Opd {
         let vector = self.width().ty(passed_scalar(ty));
-        let value = self.t.load(&vector, place, 1);
+        let value = self.t.load(vector, place, 1);
         if ty.scalar() == Some(Scalar::Bool) {
-            return self.t.value(format_args!("icmp ne {vector} {value}, zeroinitializer"));
+            return self.t.icmp(IntPredicate::Ne, &value, 0);
         }
         // A lane that is off may have passed anything.
-        self.t.value(format_args!("freeze {vector} {value}"))
+        self.t.freeze(&value)
     }
 
     fn store_passed(&mut self, ty: Type, value: &Opd, place: &Opd) {
         let vector = self.width().ty(passed_scalar(ty));
         let value = match ty.scalar() {
-            Some(Scalar::Bool) => {
-                let mask = self.mask_type();
-                self.t.value(format_args!("zext {mask} {value} to {vector}"))
-            }
+            Some(Scalar::Bool) => self.t.zext(&value, vector),
             _ => value.clone(),
         };
-        self.t.store(&vector, &value, place, 1);
+        self.t.store(&value, place, 1);
     }
 
     fn site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, access_bytes: u32) -> u32 {
@@ -441,10 +434,9 @@ impl Emitter<'_, '_> {
 
     /// The number of a mask's first lane; the mask is not empty.
     fn first_lane(&mut self, mask: &Opd) -> Opd {
-        let (ty, lanes) = (self.mask_type(), self.lanes);
-        self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-        let bits = self.t.value(format_args!("bitcast {ty} {mask} to i{lanes}"));
-        let bits = self.t.value(format_args!("zext i{lanes} {bits} to i32"));
-        self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {bits}, i1 false)"))
+        let lanes = self.lanes;
+        let bits = self.t.bitcast(mask, llvm::Type::int(lanes as u32));
+        let bits = self.t.zext(&bits, I32);
+        self.t.count_zeros("cttz", &bits, false)
     }
 }

@@ -316,7 +316,7 @@ fn local_kinds(
         let Op::Call(_, args) = &function.inst(inst).op else { continue };
         for arg in args {
             if let Root::Local(local) = pointers[arg.index()].root {
-                kinds[local.index()] = LocalKind::Lanes(crate::cpu::llvm_text::LANES);
+                kinds[local.index()] = LocalKind::Lanes(crate::cpu::llvm::LANES);
             }
         }
     }

@@ -3,9 +3,9 @@
 use anymetal_ir::{CastOp, FpMode, Inst, MathFn, Op, Scalar, Value};
 
 use super::Emitter;
-use crate::cpu::llvm_text::Opd;
 use crate::elementwise::arith::{self, Arithmetic};
 use crate::elementwise::{Width, cast, constant};
+use crate::llvm::{I64, IntPredicate, Opd};
 use anymetal_analysis::divergence::transfer::lane_of;
 
 impl Emitter<'_, '_> {
@@ -22,7 +22,7 @@ impl Emitter<'_, '_> {
         let lanes_of = |value: Value| usize::from(function.ty(value).lanes());
         match &function.inst(inst).op {
             Op::Const(bits) => vec![constant(ty.scalar().unwrap_or(Scalar::I64), *bits)],
-            Op::LocalAddr(_) | Op::GlobalAddr(_) => vec![Opd::Int(0)],
+            Op::LocalAddr(_) | Op::GlobalAddr(_) => vec![Opd::i64(0)],
             Op::PtrAdd { base, index, scale, offset } => {
                 vec![self.pointer_sum(*base, *index, *scale, *offset, width)]
             }
@@ -63,21 +63,20 @@ impl Emitter<'_, '_> {
     ) -> Opd {
         if width == Width::One {
             let base = self.component(base, 0);
-            let steps = index.map_or(Opd::Int(0), |index| self.component(index, 0));
-            let bytes = self.t.mul("i64", &steps, &Opd::Int(i64::from(scale)));
-            let sum = self.t.add("i64", &base, &bytes);
-            return self.t.add("i64", &sum, &Opd::Int(offset));
+            let steps = index.map_or(Opd::i64(0), |index| self.component(index, 0));
+            let bytes = self.t.mul(&steps, i64::from(scale));
+            let sum = self.t.add(&base, &bytes);
+            return self.t.add(&sum, offset);
         }
-        let ty = width.of("i64");
         let mut sum = self.at(base, 0, width);
         if let Some(index) = index {
             let steps = self.at(index, 0, width);
-            let scale = width.int("i64", i64::from(scale));
-            let bytes = self.t.value(format_args!("mul {ty} {steps}, {scale}"));
-            sum = self.t.value(format_args!("add {ty} {sum}, {bytes}"));
+            let scale = width.int(I64, i64::from(scale));
+            let bytes = self.t.mul(&steps, &scale);
+            sum = self.t.add(&sum, &bytes);
         }
         if offset != 0 {
-            sum = self.t.value(format_args!("add {ty} {sum}, {}", width.int("i64", offset)));
+            sum = self.t.add(&sum, offset);
         }
         sum
     }
@@ -115,12 +114,11 @@ impl Emitter<'_, '_> {
                 let (x, y) = (self.at(*a, k, width), self.at(*s, 0, width));
                 let n = usize::from(function.ty(*a).lanes());
                 let here = self.is_index(*index, n, k, width);
-                let ty = width.ty(self.scalar(result));
-                self.t.select(&width.of("i1"), &here, &ty, &y, &x)
+                self.t.select(&here, &y, &x)
             }
             Op::Undef => match width {
                 Width::One => super::zero_of(self.scalar(result)),
-                _ => Opd::text("zeroinitializer"),
+                _ => Opd::zero(width.ty(self.scalar(result))),
             },
             op => unreachable!("{op:?} is not elementwise"),
         }
@@ -140,13 +138,12 @@ impl Emitter<'_, '_> {
     fn select(&mut self, c: Value, a: Value, b: Value, k: usize, width: Width) -> Opd {
         let (x, y) = (self.at(a, k, width), self.at(b, k, width));
         let of_condition = if self.sub.function.ty(c).lanes() == 1 { 0 } else { k };
-        let ty = width.ty(self.scalar(a));
         if self.sub.is_uniform(c) {
             let condition = self.component(c, of_condition);
-            return self.t.select("i1", &condition, &ty, &x, &y);
+            return self.t.select(&condition, &x, &y);
         }
         let condition = self.at(c, of_condition, width);
-        self.t.select(&width.of("i1"), &condition, &ty, &x, &y)
+        self.t.select(&condition, &x, &y)
     }
 
     fn math(
@@ -162,35 +159,29 @@ impl Emitter<'_, '_> {
         let operands: Vec<Opd> = args.iter().map(|&arg| self.at(arg, k, width)).collect();
         if name == MathFn::Fma && fp != FpMode::Safe && scalars[0] == Scalar::F32 {
             let operands: Vec<&Opd> = operands.iter().collect();
-            return self.t.intrinsic("fma", &width.of("float"), arith::flags(fp), &operands);
+            return self.t.intrinsic("fma", arith::flags(fp), &operands);
         }
         let count = width.count() as u32;
         let function = self.shared.library.require(name, scalars[0], fp, count).to_owned();
-        let operands: Vec<String> = operands
-            .iter()
-            .zip(&scalars)
-            .map(|(operand, scalar)| format!("{} {operand}", width.ty(*scalar)))
-            .collect();
+        let operands: Vec<&Opd> = operands.iter().collect();
         let ty = width.ty(self.scalar(result));
-        self.t.value(format_args!("call {ty} @{function}({})", operands.join(", ")))
+        self.t.call(ty, &function, &operands)
     }
 
     /// Whether an index, modulo the length of a vector, is `k`.
     fn is_index(&mut self, index: Value, length: usize, k: usize, width: Width) -> Opd {
-        let ints = width.of("i32");
         let index = self.at(index, 0, width);
-        let rest = self.t.value(format_args!("urem {ints} {index}, {}", width.int("i32", length as i64)));
-        self.t.value(format_args!("icmp eq {ints} {rest}, {}", width.int("i32", k as i64)))
+        let rest = self.t.urem(&index, length as i64);
+        self.t.icmp(IntPredicate::Eq, &rest, k as i64)
     }
 
     fn extract_dynamic(&mut self, a: Value, index: Value, width: Width) -> Opd {
         let n = usize::from(self.sub.function.ty(a).lanes());
-        let ty = width.ty(self.scalar(a));
         let mut chosen = self.at(a, 0, width);
         for k in 1..n {
             let here = self.is_index(index, n, k, width);
             let other = self.at(a, k, width);
-            chosen = self.t.select(&width.of("i1"), &here, &ty, &other, &chosen);
+            chosen = self.t.select(&here, &other, &chosen);
         }
         chosen
     }

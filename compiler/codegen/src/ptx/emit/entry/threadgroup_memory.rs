@@ -7,7 +7,7 @@
 use anymetal_ir::{ArgKind, Space, ThreadgroupId};
 
 use crate::limits::ptx::MAX_THREADGROUP_BYTES;
-use crate::llvm_text::{Bound, Opd};
+use crate::llvm::{Bound, I8, I32, IntPredicate, Opd};
 use crate::ptx::emit::Emitter;
 use anymetal_analysis::roots::Root;
 
@@ -31,21 +31,19 @@ impl Emitter<'_> {
         for (index, size) in sizes.into_iter().enumerate().filter(|(_, size)| *size > 0) {
             let base = self.place(Root::Threadgroup(ThreadgroupId(index as u32)), Space::Threadgroup).base;
             let (units, rest) = (size / WIDEST, size % WIDEST);
-            self.clear_together(&base, &Opd::Int(units as i64), WIDEST, units);
+            self.clear_together(&base, &Opd::i32(units as i64), WIDEST, units);
             if rest > 0 {
                 // Nothing after the variable may be written.
-                let base = self
-                    .t
-                    .value(format_args!("getelementptr i8, ptr addrspace(3) {base}, i32 {}", units * WIDEST));
-                self.clear_together(&base, &Opd::Int(rest as i64), 1, rest);
+                let base = self.t.address(I8, &base, &Opd::i32((units * WIDEST) as i64));
+                self.clear_together(&base, &Opd::i32(rest as i64), 1, rest);
             }
         }
         for index in arguments {
             let place = self.place(Root::Argument(index), Space::Threadgroup);
             // Launches place arguments at multiples of 16, and pad the last one.
-            let padded = self.t.add("i64", &place.len, &Opd::Int(WIDEST as i64 - 1));
-            let units = self.t.value(format_args!("lshr i64 {padded}, {}", WIDEST.ilog2()));
-            let units = self.t.value(format_args!("trunc i64 {units} to i32"));
+            let padded = self.t.add(&place.len, WIDEST as i64 - 1);
+            let units = self.t.lshr(&padded, i64::from(WIDEST.ilog2()));
+            let units = self.t.trunc(&units, I32);
             self.clear_together(&place.base, &units, WIDEST, MAX_THREADGROUP_BYTES / WIDEST);
             if self.input.options.stoppable {
                 let on = self.t.block();
@@ -54,7 +52,7 @@ impl Emitter<'_> {
             }
         }
         if !self.facts.convergence.barriers_diverge() {
-            self.call_void("llvm.nvvm.barrier0", &[]);
+            self.t.call_void_declared("llvm.nvvm.barrier0", &[]);
         }
     }
 
@@ -66,25 +64,25 @@ impl Emitter<'_> {
             return;
         }
         let ty = match bytes {
-            16 => "<4 x i32>",
-            1 => "i8",
+            16 => I32.vector(4),
+            1 => I8,
             other => unreachable!("stores of {other} bytes"),
         };
         let (linear, count) = (self.grid.linear.clone(), self.grid.count());
-        let counter = self.t.alloca("i32", 4);
-        self.t.store("i32", &linear, &counter, 4);
+        let counter = self.t.alloca(I32, 4);
+        self.t.store(&linear, &counter, 4);
         let [head, clear, done] = std::array::from_fn(|_| self.t.block());
         // A last iteration only leaves.
         self.t.loop_header(head, Bound::Trips(most + 1));
-        let unit = self.t.load("i32", &counter, 4);
-        let more = self.t.value(format_args!("icmp ult i32 {unit}, {units}"));
+        let unit = self.t.load(I32, &counter, 4);
+        let more = self.t.icmp(IntPredicate::ULt, &unit, units);
         self.t.branch_if(&more, clear, done);
         self.t.label(clear);
-        let offset = self.t.mul("i32", &unit, &Opd::Int(bytes as i64));
-        let at = self.t.value(format_args!("getelementptr i8, ptr addrspace(3) {base}, i32 {offset}"));
-        self.t.line(format_args!("store {ty} zeroinitializer, ptr addrspace(3) {at}, align {bytes}"));
-        let next = self.t.add("i32", &unit, &count);
-        self.t.store("i32", &next, &counter, 4);
+        let offset = self.t.mul(&unit, bytes as i64);
+        let at = self.t.address(I8, base, &offset);
+        self.t.store(&Opd::zero(ty), &at, bytes as u32);
+        let next = self.t.add(&unit, &count);
+        self.t.store(&next, &counter, 4);
         self.t.branch(head);
         self.t.label(done);
     }
