@@ -13,7 +13,7 @@ use anymetal_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
 use anymetal_ir::Value;
 
 use crate::elementwise::Width;
-use crate::llvm::{I64, IntPredicate, Opd, Text};
+use crate::llvm::{Builder, I64, IntPredicate, Opd};
 
 /// Added to the offset of a tagged pointer.
 pub(crate) const BIAS: i64 = 1 << 47;
@@ -23,7 +23,7 @@ pub(crate) const OFFSET_BITS: i64 = (1 << 48) - 1;
 pub(crate) const LARGEST_OFFSET: i64 = BIAS - 1;
 
 /// The sum of the tagged pointers `code` and bytes of either sign, with the offset saturated.
-fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
+fn saturated(t: &mut Builder, width: Width, code: &Opd, sum: &Opd) -> Opd {
     let int = |value| width.int(I64, value);
     let after = saturated_forward(t, width, code, sum);
     // A saturated pointer stays so: it may be far below its allocation.
@@ -33,12 +33,12 @@ fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
 }
 
 /// [`saturated`], or [`saturated_forward`] if the bytes are known to be not negative.
-pub(crate) fn saturation(index: Option<Value>, offset: i64) -> fn(&mut Text, Width, &Opd, &Opd) -> Opd {
+pub(crate) fn saturation(index: Option<Value>, offset: i64) -> fn(&mut Builder, Width, &Opd, &Opd) -> Opd {
     if index.is_none() && offset >= 0 { saturated_forward } else { saturated }
 }
 
 /// As [`saturated`], of bytes that are not negative.
-pub(crate) fn saturated_forward(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
+pub(crate) fn saturated_forward(t: &mut Builder, width: Width, code: &Opd, sum: &Opd) -> Opd {
     let int = |value| width.int(I64, value);
     let number = t.and(code, &int(!OFFSET_BITS));
     let offset = t.sub(sum, &number);
@@ -48,7 +48,7 @@ pub(crate) fn saturated_forward(t: &mut Text, width: Width, code: &Opd, sum: &Op
 }
 
 /// The length of an entry for an access; 0 for a store to read-only memory.
-pub(crate) fn entry_len(t: &mut Text, len: &Opd, stores: bool) -> Opd {
+pub(crate) fn entry_len(t: &mut Builder, len: &Opd, stores: bool) -> Opd {
     if !stores {
         return t.and(len, (!READ_ONLY) as i64);
     }

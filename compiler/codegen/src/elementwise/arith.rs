@@ -8,7 +8,8 @@ use anymetal_ir::{BinOp, CmpOp, FpMode, MathFn, Scalar, UnOp};
 use super::width::Width;
 use crate::cpu::math::Library;
 use crate::llvm::{
-    self, Binary, Cast, DOUBLE, FLOAT, FloatPredicate, HALF, I16, I32, IntPredicate, Opd, Text, scalar_type,
+    self, Binary, Builder, Cast, DOUBLE, FLOAT, FloatPredicate, HALF, I16, I32, IntPredicate, Opd,
+    scalar_type,
 };
 
 /// Fast-math flags; never `nnan` or `ninf`, which would make lanes that are off poison.
@@ -32,7 +33,7 @@ pub(crate) fn flags_of(fp: FpMode, op: BinOp, a: &Opd, b: &Opd) -> &'static str 
 }
 
 /// A float operand as `float`.
-pub(crate) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
+pub(crate) fn to_f32(t: &mut Builder, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     let float = width.of(FLOAT);
     match scalar {
         Scalar::F16 => t.cast(Cast::FpExt, a, float),
@@ -47,7 +48,7 @@ pub(crate) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd
 }
 
 /// A `float` rounded to the type, once, to nearest even.
-pub(crate) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
+pub(crate) fn from_f32(t: &mut Builder, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     match scalar {
         Scalar::F16 => t.cast(Cast::FpTrunc, a, width.of(HALF)),
         Scalar::Bf16 => to_bf16(t, width, a, true),
@@ -58,7 +59,7 @@ pub(crate) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> O
 
 /// [`from_f32`] of what arithmetic on numbers of that type gave. A NaN of it is a quiet one that is zero
 /// where `bf16` ends, and rounding leaves it as it is.
-fn from_arithmetic(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
+fn from_arithmetic(t: &mut Builder, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     match scalar {
         Scalar::Bf16 => to_bf16(t, width, a, false),
         _ => from_f32(t, width, scalar, a),
@@ -66,7 +67,7 @@ fn from_arithmetic(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
 }
 
 /// The nearest `bf16` to a `float`, ties to even; with care, also of any NaN.
-fn to_bf16(t: &mut Text, width: Width, a: &Opd, any_nan: bool) -> Opd {
+fn to_bf16(t: &mut Builder, width: Width, a: &Opd, any_nan: bool) -> Opd {
     let i32s = width.of(I32);
     let bits = t.bitcast(a, i32s);
     let high = t.lshr(&bits, 16);
@@ -84,7 +85,7 @@ fn to_bf16(t: &mut Text, width: Width, a: &Opd, any_nan: bool) -> Opd {
 }
 
 /// `op a`.
-pub(crate) fn unary(t: &mut Text, width: Width, op: UnOp, scalar: Scalar, a: &Opd) -> Opd {
+pub(crate) fn unary(t: &mut Builder, width: Width, op: UnOp, scalar: Scalar, a: &Opd) -> Opd {
     let element = scalar_type(scalar);
     let ty = width.of(element);
     match op {
@@ -112,7 +113,7 @@ pub(crate) struct Arithmetic {
 
 /// `a op b`.
 pub(crate) fn binary(
-    t: &mut Text,
+    t: &mut Builder,
     library: &mut Library,
     how: Arithmetic,
     op: BinOp,
@@ -170,7 +171,7 @@ pub(crate) fn binary(
     }
 }
 
-fn float(t: &mut Text, library: &mut Library, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
+fn float(t: &mut Builder, library: &mut Library, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
     let Arithmetic { width, fp, scalar, .. } = how;
     let (x, y) = (to_f32(t, width, scalar, a), to_f32(t, width, scalar, b));
     let ty = width.of(FLOAT);
@@ -196,7 +197,7 @@ fn is_signed(op: BinOp) -> bool {
 }
 
 /// A divisor of zero counts as one, and so does -1 under the smallest number.
-fn safe_divisor(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
+fn safe_divisor(t: &mut Builder, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
     let Arithmetic { width, scalar, constant, .. } = how;
     let element = scalar_type(scalar);
     match constant {
@@ -215,7 +216,7 @@ fn safe_divisor(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> O
     t.select(&bad, &width.int(element, 1), b)
 }
 
-fn division(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
+fn division(t: &mut Builder, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
     let Arithmetic { width, scalar, constant, .. } = how;
     let divisor = safe_divisor(t, how, op, a, b);
     let ty = width.ty(scalar);
@@ -248,7 +249,7 @@ fn division(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
 /// Division of 32-bit integers in all lanes by one divisor: a product with the reciprocal, which is computed
 /// once. As a `double` a hair above the exact one it gives the exact quotient: for numbers below 2^32 the
 /// excess stays under 2^-17 divisors' parts, and the next whole number is at least one part away.
-pub(crate) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -> Opd {
+pub(crate) fn division_by_one(t: &mut Builder, op: BinOp, a: &Opd, divisor: &Opd) -> Opd {
     t.expect(divisor, I32);
     t.expect(a, I32.lanes());
     const ABOVE_ONE: f64 = 1.0 + 4.0 * f64::EPSILON;
@@ -256,7 +257,7 @@ pub(crate) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -
     let none = t.icmp(IntPredicate::Eq, divisor, 0);
     let divisor = t.select(&none, &Opd::int(I32, 1), divisor);
     let signed = is_signed(op);
-    let magnitude = |t: &mut Text, value: &Opd| {
+    let magnitude = |t: &mut Builder, value: &Opd| {
         let name = format!("llvm.abs.{}", value.ty().suffix());
         t.call_declared(value.ty(), &name, &[value, &Opd::bool(false)])
     };
@@ -284,7 +285,7 @@ pub(crate) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -
     t.sub(a, &whole)
 }
 
-fn high_product(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
+fn high_product(t: &mut Builder, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
     let Arithmetic { width, scalar, .. } = how;
     assert!(scalar.is_int(), "{scalar:?} products do not have a high half");
     let bits = scalar.bits();
@@ -298,7 +299,7 @@ fn high_product(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> O
 }
 
 /// `a op b` of scalars that are not pointers.
-pub(crate) fn compare(t: &mut Text, width: Width, op: CmpOp, scalar: Scalar, a: &Opd, b: &Opd) -> Opd {
+pub(crate) fn compare(t: &mut Builder, width: Width, op: CmpOp, scalar: Scalar, a: &Opd, b: &Opd) -> Opd {
     let integer = match op {
         CmpOp::Eq => IntPredicate::Eq,
         CmpOp::Ne => IntPredicate::Ne,
@@ -318,7 +319,7 @@ pub(crate) fn compare(t: &mut Text, width: Width, op: CmpOp, scalar: Scalar, a: 
     t.icmp(integer, a, b)
 }
 
-fn compare_floats(t: &mut Text, width: Width, op: CmpOp, scalar: Scalar, a: &Opd, b: &Opd) -> Opd {
+fn compare_floats(t: &mut Builder, width: Width, op: CmpOp, scalar: Scalar, a: &Opd, b: &Opd) -> Opd {
     let predicate = match op {
         CmpOp::FEq => FloatPredicate::Oeq,
         CmpOp::FLt => FloatPredicate::Olt,

@@ -5,13 +5,13 @@ use anymetal_ir::{CastOp, Scalar};
 use super::arith::{from_f32, to_f32};
 use super::width::Width;
 use crate::llvm::{
-    Cast, DOUBLE, FLOAT, FloatPredicate, I8, I16, I32, I64, IntPredicate, Opd, Text, scalar_type, wrap_int,
+    Builder, Cast, DOUBLE, FLOAT, FloatPredicate, I8, I16, I32, I64, IntPredicate, Opd, scalar_type, wrap_int,
 };
 
 /// An elementwise conversion that keeps the number of elements and is not a bitcast. `saturates`: the
 /// processor's conversions of vectors to integers do.
 pub(crate) fn cast(
-    t: &mut Text,
+    t: &mut Builder,
     (width, saturates): (Width, bool),
     op: CastOp,
     from: Scalar,
@@ -61,7 +61,7 @@ pub(crate) fn cast(
 
 /// Floats to integers that have room for them, once they are rounded towards zero.
 pub(crate) fn to_integer_within(
-    t: &mut Text,
+    t: &mut Builder,
     width: Width,
     signed: bool,
     (from, to): (Scalar, Scalar),
@@ -75,7 +75,7 @@ pub(crate) fn to_integer_within(
 /// Vectors of floats to integers, the nearest there is, and zero for a NaN. LLVM writes its own conversions
 /// that saturate out lane by lane. So numbers are brought into range before, as far as floats go, and those
 /// above it get the largest integer after.
-fn to_integer(t: &mut Text, width: Width, signed: bool, to: Scalar, a: &Opd) -> Opd {
+fn to_integer(t: &mut Builder, width: Width, signed: bool, to: Scalar, a: &Opd) -> Opd {
     assert!(!matches!(to, Scalar::Bool) && to.is_int(), "floats do not become a {to:?}");
     let target = width.ty(to);
     let bits = to.bits() - u32::from(signed);
@@ -111,7 +111,7 @@ fn to_integer(t: &mut Text, width: Width, signed: bool, to: Scalar, a: &Opd) -> 
 
 /// Integers to floats, rounded once. `half` may go through `float`: where that rounds, the `half` is
 /// infinite anyway. `bfloat` may not.
-fn to_float(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a: &Opd) -> Opd {
+fn to_float(t: &mut Builder, width: Width, op: CastOp, from: Scalar, to: Scalar, a: &Opd) -> Opd {
     let name = if op == CastOp::SToF && from != Scalar::Bool { Cast::SiToFp } else { Cast::UiToFp };
     let float = width.of(FLOAT);
     if to != Scalar::Bf16 || from.bits() <= 16 {
@@ -139,7 +139,7 @@ fn to_float(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a:
 
 /// Integers of 64 bits that doubles hold exactly: larger ones are rounded to odd at bit 11, which is
 /// below the last place of any narrower float.
-fn within_double(t: &mut Text, signed: bool, a: &Opd) -> Opd {
+fn within_double(t: &mut Builder, signed: bool, a: &Opd) -> Opd {
     let upper = t.and(a, !0x7FF);
     let lower = t.and(a, 0x7FF);
     let carried = t.add(&lower, 0x7FF);
@@ -153,7 +153,7 @@ fn within_double(t: &mut Text, signed: bool, a: &Opd) -> Opd {
 }
 
 /// A bitcast between vectors: `parts` of one scalar type become elements of another.
-pub(crate) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], to: Scalar) -> Vec<Opd> {
+pub(crate) fn bitcast(t: &mut Builder, width: Width, from: Scalar, parts: &[Opd], to: Scalar) -> Vec<Opd> {
     let integer = |scalar: Scalar| match scalar.size() {
         1 => I8,
         2 => I16,
@@ -169,7 +169,7 @@ pub(crate) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], t
     let results: Vec<Opd> = if from_size == to_size {
         ints
     } else if from_size < to_size {
-        let join = |t: &mut Text, group: &[Opd]| {
+        let join = |t: &mut Builder, group: &[Opd]| {
             let mut whole: Option<Opd> = None;
             for (index, part) in group.iter().enumerate() {
                 let wide = t.zext(part, width.of(large));

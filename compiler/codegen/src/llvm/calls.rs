@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::{Opd, Text, Type, VOID};
+use super::{Builder, Opd, Type, VOID};
 
-impl Text {
+impl Builder {
     /// Declares an intrinsic or external function.
     pub(crate) fn declare_function(&mut self, result: Type, name: &str, parameters: &[Type]) {
         let parameters: Vec<String> = parameters.iter().map(ToString::to_string).collect();

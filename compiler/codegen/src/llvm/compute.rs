@@ -1,8 +1,8 @@
 //! Instructions that compute: arithmetic, comparisons, conversions, choices.
 
-use super::{Binary, Cast, FloatPredicate, I1, IntPredicate, Like, Opd, Text, Type, wrap_int};
+use super::{Binary, Builder, Cast, FloatPredicate, I1, IntPredicate, Like, Opd, Type, wrap_int};
 
-impl Text {
+impl Builder {
     /// `a + b`.
     #[track_caller]
     pub(crate) fn add(&mut self, a: &Opd, b: impl Like) -> Opd {

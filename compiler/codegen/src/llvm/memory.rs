@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{I1, I32, I64, Opd, PTR, Rmw, Text, Type, VOID};
+use super::{Builder, I1, I32, I64, Opd, PTR, Rmw, Type, VOID};
 
 /// The node is in the metadata that the CPU's code generator writes after the functions.
 const NONTEMPORAL: &str = ", !nontemporal !14";
@@ -63,7 +63,7 @@ pub(crate) struct Exchanged {
     ty: Type,
 }
 
-impl Text {
+impl Builder {
     /// A load.
     #[track_caller]
     pub(crate) fn load(&mut self, ty: Type, pointer: &Opd, access: impl Into<MemFlags>) -> Opd {

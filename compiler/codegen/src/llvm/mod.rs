@@ -64,9 +64,9 @@ enum Section {
     Start,
 }
 
-/// Text of one function under construction.
+/// Builds the text of one function.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
+pub(crate) struct Builder {
     section: Section,
     /// Allocations and what else belongs to the entry block, written before the body.
     entry: String,
@@ -86,7 +86,7 @@ pub(crate) struct Text {
     targets: BTreeSet<BlockName>,
 }
 
-impl Text {
+impl Builder {
     /// Starts before the first label. Register and block numbers start at `first`.
     pub(crate) fn new(first: u32) -> Self {
         Self { next: first, ended: true, ..Self::default() }

@@ -14,7 +14,7 @@ pub(crate) enum Opd {
     /// A register.
     Reg(Type, u32),
     /// Another constant, as text.
-    Text(Type, Rc<str>),
+    Constant(Type, Rc<str>),
 }
 
 impl Opd {
@@ -43,7 +43,7 @@ impl Opd {
 
     /// A constant of the type as LLVM writes it.
     pub(crate) fn constant(ty: Type, text: impl Into<Rc<str>>) -> Self {
-        Self::Text(ty, text.into())
+        Self::Constant(ty, text.into())
     }
 
     /// `true` or `false`.
@@ -98,9 +98,9 @@ impl Opd {
         let ty = self.ty().vector(n);
         match self {
             Self::Int(_, 0) => Self::zero(ty),
-            Self::Text(_, text) if &**text == "false" => Self::zero(ty),
-            Self::Text(_, text) if &**text == "poison" => Self::poison(ty),
-            Self::Int(..) | Self::Text(..) => Self::constant(ty, format!("splat ({})", self.typed())),
+            Self::Constant(_, text) if &**text == "false" => Self::zero(ty),
+            Self::Constant(_, text) if &**text == "poison" => Self::poison(ty),
+            Self::Int(..) | Self::Constant(..) => Self::constant(ty, format!("splat ({})", self.typed())),
             Self::Reg(..) => panic!("{self} is not a constant"),
         }
     }
@@ -108,7 +108,7 @@ impl Opd {
     /// The type.
     pub(crate) fn ty(&self) -> Type {
         match *self {
-            Self::Int(ty, _) | Self::Reg(ty, _) | Self::Text(ty, _) => ty,
+            Self::Int(ty, _) | Self::Reg(ty, _) | Self::Constant(ty, _) => ty,
         }
     }
 
@@ -118,7 +118,7 @@ impl Opd {
     }
 
     fn is_text(&self, text: &str) -> bool {
-        matches!(self, Self::Text(_, t) if &**t == text)
+        matches!(self, Self::Constant(_, t) if &**t == text)
     }
 
     /// Whether it is this integer.
@@ -157,7 +157,7 @@ impl fmt::Display for Opd {
         match self {
             Self::Int(_, n) => write!(f, "{n}"),
             Self::Reg(_, n) => write!(f, "%r{n}"),
-            Self::Text(_, text) => f.write_str(text),
+            Self::Constant(_, text) => f.write_str(text),
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
-    Binary, Cast, DOUBLE, FLOAT, FloatPredicate, HALF, I1, I8, I16, I32, I64, IntPredicate, MASK, MemFlags,
-    Opd, PTR, Text, Type, vector_const, wrap_int,
+    Binary, Builder, Cast, DOUBLE, FLOAT, FloatPredicate, HALF, I1, I8, I16, I32, I64, IntPredicate, MASK,
+    MemFlags, Opd, PTR, Type, vector_const, wrap_int,
 };
 
 /// The lines between the label and the return of a function with these instructions.
-fn lines(write: impl FnOnce(&mut Text)) -> Vec<String> {
-    let mut t = Text::new(0);
+fn lines(write: impl FnOnce(&mut Builder)) -> Vec<String> {
+    let mut t = Builder::new(0);
     let first = t.block();
     t.label(first);
     write(&mut t);
@@ -19,7 +19,7 @@ fn lines(write: impl FnOnce(&mut Text)) -> Vec<String> {
     body.take_while(|line| !line.contains("ret void")).map(|line| line.trim().to_owned()).collect()
 }
 
-fn refuses(what: &str, write: impl FnOnce(&mut Text)) {
+fn refuses(what: &str, write: impl FnOnce(&mut Builder)) {
     let outcome = catch_unwind(AssertUnwindSafe(|| lines(write)));
     assert!(outcome.is_err(), "{what} is refused");
 }

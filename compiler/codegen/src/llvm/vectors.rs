@@ -1,6 +1,6 @@
 //! Instructions that put vectors together and take them apart.
 
-use super::{I32, I64, LANES, Opd, Text, Type};
+use super::{Builder, I32, I64, LANES, Opd, Type};
 
 /// The number of an element: known, or an operand.
 pub(crate) trait Index {
@@ -21,7 +21,7 @@ impl Index for &Opd {
     }
 }
 
-impl Text {
+impl Builder {
     /// Every lane the same.
     pub(crate) fn splat(&mut self, value: &Opd) -> Opd {
         self.splat_to(LANES, value)

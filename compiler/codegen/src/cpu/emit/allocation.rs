@@ -14,7 +14,7 @@ use super::Emitter;
 use super::lane::{Lane, Width};
 use super::memory::Address;
 use crate::cpu::argument_slots;
-use crate::llvm::{self, Binary, I64, IntPredicate, LANES, MemFlags, Opd, PTR, Text};
+use crate::llvm::{self, Binary, Builder, I64, IntPredicate, LANES, MemFlags, Opd, PTR};
 use crate::tagged::{BIAS, LARGEST_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
 use anymetal_analysis::ranges::offset_bound;
 use anymetal_simd::storage::Root;
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
             return limit.clone();
         }
         let (len, less) = (&place.len, bytes - 1);
-        let limit = |t: &mut Text| {
+        let limit = |t: &mut Builder| {
             let fits = t.icmp(IntPredicate::UGe, len, bytes);
             let room = t.binary(Binary::Sub, len, less);
             t.select(&fits, &room, 0)

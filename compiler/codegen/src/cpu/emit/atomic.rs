@@ -7,7 +7,7 @@ use super::lane::Lane;
 use super::memory::{Address, Decoder, Item};
 use super::{Emitter, Mask, zero_of};
 use crate::llvm::{
-    self, Binary, Bound, FLOAT, I32, I64, IntPredicate, LANES, MASK, Opd, Text, scalar_type, wrap_int,
+    self, Binary, Bound, Builder, FLOAT, I32, I64, IntPredicate, LANES, MASK, Opd, scalar_type, wrap_int,
 };
 
 /// One lane's operation.
@@ -351,7 +351,7 @@ impl Emitter<'_, '_> {
 }
 
 /// What a read-modify-write leaves in memory.
-fn updated(t: &mut Text, op: AtomicOp, old: &Opd, operand: &Opd) -> Opd {
+fn updated(t: &mut Builder, op: AtomicOp, old: &Opd, operand: &Opd) -> Opd {
     let predicate = match op {
         AtomicOp::Exchange => return operand.clone(),
         AtomicOp::UMin => IntPredicate::ULt,

@@ -25,7 +25,7 @@ use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::threadgroup::ThreadgroupVariables;
 use crate::cpu::{Analyses, plan_options, versions};
-use crate::llvm::{Binary, I32, I64, IntPredicate, MemFlags, Opd, PTR, Text};
+use crate::llvm::{Binary, Builder, I32, I64, IntPredicate, MemFlags, Opd, PTR};
 use anymetal_analysis::polls::Work;
 use anymetal_simd::plan::Plan;
 
@@ -188,7 +188,7 @@ impl<'a> Shared<'a> {
 
 /// One version of the kernel, for a run of threadgroups.
 fn version(shared: &mut Shared<'_>, plan: &Plan<'_>, index: usize) -> String {
-    let mut t = Text::new(index as u32 * 10_000_000);
+    let mut t = Builder::new(index as u32 * 10_000_000);
     let launch = t.register(PTR);
     let worker = t.register(PTR);
     let groups = GroupLoop::new(&mut t);

@@ -15,7 +15,7 @@ use anymetal_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUP
 
 use super::Emitter;
 use crate::cpu::options::CpuOptions;
-use crate::llvm::{Binary, BlockName, I32, I64, IntPredicate, Opd, Text};
+use crate::llvm::{Binary, BlockName, Builder, I32, I64, IntPredicate, Opd};
 use anymetal_analysis::divergence::Geometry;
 
 /// The loop of a version over a run. Its blocks are, in this order: `head`, the body, `exit`.
@@ -41,8 +41,8 @@ pub(super) struct GroupLoop {
 
 impl GroupLoop {
     /// Names everything.
-    pub(super) fn new(t: &mut Text) -> Self {
-        let three = |t: &mut Text| std::array::from_fn(|_| t.register(I32));
+    pub(super) fn new(t: &mut Builder) -> Self {
+        let three = |t: &mut Builder| std::array::from_fn(|_| t.register(I32));
         Self {
             begin: t.register(I64),
             end: t.register(I64),

@@ -1,6 +1,6 @@
 //! One component of a value during emission: scalar bases, or a vector.
 
-use crate::llvm::{self, FLOAT, HALF, I1, LANES, Opd, Text, vector_const, wrap_int};
+use crate::llvm::{self, Builder, FLOAT, HALF, I1, LANES, Opd, vector_const, wrap_int};
 use anymetal_analysis::divergence::Affine;
 
 pub(super) use crate::elementwise::Width;
@@ -45,7 +45,7 @@ impl Lane {
     }
 
     /// The scalar in a lane; only of affine components.
-    pub(super) fn at(&self, t: &mut Text, element: llvm::Type, lane: usize) -> Opd {
+    pub(super) fn at(&self, t: &mut Builder, element: llvm::Type, lane: usize) -> Opd {
         debug_assert!(lane < LANES, "a SIMD-group has no lane {lane}");
         match self {
             Self::Affine { bases, shape, .. } => {
@@ -75,7 +75,7 @@ impl Lane {
     }
 
     /// The vector; the component must not be conditional.
-    pub(super) fn vector(&self, t: &mut Text, element: llvm::Type) -> Opd {
+    pub(super) fn vector(&self, t: &mut Builder, element: llvm::Type) -> Opd {
         let (bases, shape) = match self {
             Self::Varying(vector) => return vector.clone(),
             Self::Affine { bases, shape, .. } => (bases, shape),

@@ -92,7 +92,7 @@ pub(super) use subroutine::Subroutines;
 use super::math::Library;
 use super::options::{CpuOptions, FaultSite};
 use super::threadgroup::ThreadgroupVariables;
-use crate::llvm::{self, BlockName, I64, Opd, Text, scalar_type};
+use crate::llvm::{self, BlockName, Builder, I64, Opd, scalar_type};
 use anymetal_analysis::divergence::{Affine, Shape};
 use anymetal_simd::plan::Plan;
 use anymetal_simd::storage::{PromotedType, Root};
@@ -159,7 +159,7 @@ struct GroupValues {
 pub(super) struct Emitter<'a, 'm> {
     plan: &'a Plan<'a>,
     shared: &'a mut Shared<'m>,
-    t: Text,
+    t: Builder,
     values: Values,
     position: Position,
     group: GroupValues,

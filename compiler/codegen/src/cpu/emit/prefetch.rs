@@ -4,7 +4,7 @@ use anymetal_ir::{PrefetchHint, Space, Value};
 
 use super::Emitter;
 use super::lane::Lane;
-use crate::llvm::{IntPredicate, LANES, Opd, PTR, Text};
+use crate::llvm::{Builder, IntPredicate, LANES, Opd, PTR};
 use anymetal_simd::limits::MAX_SPAN;
 use anymetal_simd::storage::Root;
 
@@ -61,7 +61,7 @@ impl Emitter<'_, '_> {
 }
 
 /// Prefetches the line at an address.
-fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
+fn prefetch_line(t: &mut Builder, at: &Opd, access: PrefetchHint) {
     t.expect(at, PTR);
     let write = i64::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.

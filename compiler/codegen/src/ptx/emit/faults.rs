@@ -10,7 +10,7 @@ use anymetal_ir::{ArgKind, Inst, Space, Type, Value};
 use super::Emitter;
 use super::allocation::Place;
 use crate::cpu::FaultSite;
-use crate::llvm::{GLOBAL, I1, I32, I64, IntPredicate, MemFlags, Opd, Text};
+use crate::llvm::{Builder, GLOBAL, I1, I32, I64, IntPredicate, MemFlags, Opd};
 use anymetal_analysis::roots::Root;
 
 /// Sites and registers.
@@ -36,12 +36,12 @@ struct Noted {
 }
 
 impl Faults {
-    fn noted(&mut self, t: &mut Text) -> Noted {
+    fn noted(&mut self, t: &mut Builder) -> Noted {
         self.noted.get_or_insert_with(|| Noted::new(t)).clone()
     }
 
     /// The variable that counts the rounds of all loops.
-    pub(super) fn rounds(&mut self, t: &mut Text) -> Opd {
+    pub(super) fn rounds(&mut self, t: &mut Builder) -> Opd {
         if let Some(rounds) = &self.rounds {
             return rounds.clone();
         }
@@ -54,7 +54,7 @@ impl Faults {
 
 impl Noted {
     /// Variables of a thread that has done no check.
-    fn new(t: &mut Text) -> Self {
+    fn new(t: &mut Builder) -> Self {
         let mut variable = |start: Opd| {
             let variable = t.alloca(start.ty(), 8);
             t.in_entry(|t| t.store(&start, &variable, 8));

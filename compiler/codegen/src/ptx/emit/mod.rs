@@ -43,7 +43,7 @@ use super::poll_plan::LoopForms;
 use super::{PtxCode, PtxOptions};
 use crate::cpu::CodegenError;
 use crate::cpu::math::Library;
-use crate::llvm::{self, BlockName, I8, I64, Opd, Text, scalar_type};
+use crate::llvm::{self, BlockName, Builder, I8, I64, Opd, scalar_type};
 use allocation::Places;
 use anymetal_analysis::roots::{Pointer, Root};
 pub(super) use barrier::BARRIER_BYTES;
@@ -75,7 +75,7 @@ pub(super) struct Input<'a> {
 /// The emission of one kernel.
 struct Emitter<'a> {
     input: Input<'a>,
-    t: Text,
+    t: Builder,
     library: Library,
     /// Functions written once per module, by name.
     helpers: std::collections::BTreeMap<String, String>,
@@ -121,7 +121,7 @@ impl<'a> Emitter<'a> {
         let Analysis { pointers, convergence, value_words, matrix_layout } = analysis;
         let geometry = options.geometry();
         let loop_forms = LoopForms::new(function, geometry, &|inst| convergence.is_tracked(inst));
-        let mut t = Text::new(0);
+        let mut t = Builder::new(0);
         let exit = t.block();
         Self {
             input,

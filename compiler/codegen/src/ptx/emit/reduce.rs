@@ -10,7 +10,7 @@
 use anymetal_ir::{BinOp, Combination, Combine, CombinedLanes, FpMode, Inst, MathFn, Scalar, SimdOp, Value};
 
 use super::{Emitter, zero};
-use crate::llvm::{Binary, Cast, FLOAT, I1, I16, I32, I64, IntPredicate, LANES, Opd, Text, scalar_type};
+use crate::llvm::{Binary, Builder, Cast, FLOAT, I1, I16, I32, I64, IntPredicate, LANES, Opd, scalar_type};
 
 /// A reduction of one scalar type.
 #[derive(Clone, Copy, Debug)]
@@ -258,7 +258,7 @@ impl Emitter<'_> {
 
     /// The function's text: value, mask and lane to the result.
     fn reduction_text(&mut self, name: &str, reduction: Reduction) -> String {
-        let mut inner = Text::new(0);
+        let mut inner = Builder::new(0);
         let ty = scalar_type(reduction.scalar);
         let [value, mask, lane] = [ty, I32, I32].map(|ty| inner.register(ty));
         let outer = std::mem::replace(&mut self.t, inner);

@@ -10,7 +10,7 @@ use super::SIDE;
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::Width;
 use crate::limits::cpu::MAX_DEFERRED_PRODUCTS;
-use crate::llvm::{self, Bound, FLOAT, I64, IntPredicate, Opd, PTR, Text};
+use crate::llvm::{self, Bound, Builder, FLOAT, I64, IntPredicate, Opd, PTR};
 use anymetal_simd::target::CpuFeatures;
 
 /// Bytes of a table's entry: the first row and the bytes from row to row, the fourth row and three times
@@ -30,7 +30,7 @@ struct Operand {
 }
 
 impl Operand {
-    fn row(&self, t: &mut Text, row: usize) -> Opd {
+    fn row(&self, t: &mut Builder, row: usize) -> Opd {
         assert!(row < SIDE, "a matrix has no row {row}");
         let [one, three] = &self.steps;
         let (start, bytes) = match row {
@@ -73,7 +73,7 @@ impl Variant {
     pub(super) fn definition(self, features: &CpuFeatures) -> (String, Vec<String>) {
         assert!((1..=2).contains(&self.blocks), "sums are computed in one or two blocks");
         assert!(self.columns == SIDE || self.columns == 2 * SIDE, "a block is one or two matrices wide");
-        let mut t = Text::new(0);
+        let mut t = Builder::new(0);
         let sums: Vec<Opd> = (0..self.blocks).map(|_| t.register(PTR)).collect();
         let (step, left) = (t.register(I64), t.register(PTR));
         let right: Vec<Opd> = (0..self.blocks).map(|_| t.register(PTR)).collect();
@@ -106,7 +106,7 @@ pub(super) fn blocks_at_once(features: &CpuFeatures) -> usize {
 
 struct Body<'a> {
     variant: Variant,
-    t: &'a mut Text,
+    t: &'a mut Builder,
     rows: std::ops::Range<usize>,
 }
 

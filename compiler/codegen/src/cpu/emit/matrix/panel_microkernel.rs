@@ -9,7 +9,7 @@
 //! the last ones the row's sums are stored and the next block's loaded.
 
 use super::SIDE;
-use crate::llvm::{self, Bound, FLOAT, I64, IntPredicate, Opd, PTR, Text};
+use crate::llvm::{self, Bound, Builder, FLOAT, I64, IntPredicate, Opd, PTR};
 use anymetal_simd::target::CpuFeatures;
 
 /// Bytes of a row of 16 columns.
@@ -84,7 +84,7 @@ impl Side {
 impl PanelKernel {
     /// The definition of the function, and what it declares: `(sums, left, right)`.
     pub(super) fn definition(&self, name: &str) -> (String, Vec<String>) {
-        let mut t = Text::new(0);
+        let mut t = Builder::new(0);
         let [sums, left, right] = [(); 3].map(|()| t.register(PTR));
         let header = format!("define internal void @{name}(ptr {sums}, ptr {left}, ptr {right}) noinline #0");
         let first = t.block();
@@ -133,7 +133,7 @@ const VECTOR: llvm::Type = llvm::Type::Vector(16, llvm::Element::Float);
 
 struct Writer<'a> {
     panel: &'a PanelKernel,
-    t: &'a mut Text,
+    t: &'a mut Builder,
     /// The sums, the left and the right operand.
     pointers: [Opd; 3],
     /// The sums in registers, by row and block.

@@ -33,7 +33,7 @@ use anymetal_ir::{Inst, Local, Op, Scalar, Type, Value};
 use super::{Shared, zero_of};
 use crate::cpu::options::FaultSite;
 use crate::elementwise::Width;
-use crate::llvm::{self, BlockName, I1, I32, I64, IntPredicate, LANES, Opd, PTR, Text};
+use crate::llvm::{self, BlockName, Builder, I1, I32, I64, IntPredicate, LANES, Opd, PTR};
 use anymetal_analysis::polls::PollPlan;
 use anymetal_analysis::roots::Root;
 use anymetal_simd::storage::PASSED_UNIT;
@@ -73,7 +73,7 @@ enum Parameter {
 struct Emitter<'a, 'm> {
     sub: &'a Subroutine<'m>,
     shared: &'a mut Shared<'m>,
-    t: Text,
+    t: Builder,
     lanes: usize,
     /// The components of each value: scalars of uniform ones, else vectors. A pointer's is its offset.
     values: Vec<Option<Vec<Opd>>>,
@@ -194,13 +194,13 @@ done:
 fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     let lanes = batch_lanes(&shared.options.features);
     shared.function_number = plan::FIRST_FUNCTION_NUMBER + sub.id.0;
-    let mut t = Text::new(0);
+    let mut t = Builder::new(0);
     let [bits, record, first, stop] = [llvm::Type::int(lanes as u32), PTR, I32, PTR].map(|ty| t.register(ty));
     let mut header = format!(
         "define internal void @am.sub.{}(i{lanes} {bits}, ptr {record}, i32 {first}, ptr {stop}",
         sub.id.0
     );
-    let mut take = |t: &mut Text, passing: Passing| {
+    let mut take = |t: &mut Builder, passing: Passing| {
         let operands: Vec<Opd> = argument_types(passing).iter().map(|&ty| t.register(ty)).collect();
         for (operand, ty) in operands.iter().zip(argument_types(passing)) {
             header.push_str(&format!(", {ty} {operand}"));
