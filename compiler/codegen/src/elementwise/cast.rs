@@ -120,7 +120,7 @@ fn to_float(t: &mut Builder, width: Width, op: CastOp, from: Scalar, to: Scalar,
     }
     let (double, ints) = (width.of(DOUBLE), width.of(I32));
     let a = if from == Scalar::I64 { &within_double(t, op == CastOp::SToF, a) } else { a };
-    let exact = t.cast(name, &a, double);
+    let exact = t.cast(name, a, double);
     // Round to odd in between: then rounding again cannot go wrong.
     let near = t.cast(Cast::FpTrunc, &exact, float);
     let back = t.cast(Cast::FpExt, &near, double);

@@ -297,7 +297,7 @@ impl Emitter<'_, '_> {
         let (metadata, bits) = (self.metadata(place), 8 * bytes);
         let mut all = Opd::poison(llvm::Type::int(bits as u32).lanes());
         for (lane, at) in lanes.iter().enumerate() {
-            let one = self.t.load(llvm::Type::int(bits as u32), &at, MemFlags::with(1, metadata));
+            let one = self.t.load(llvm::Type::int(bits as u32), at, MemFlags::with(1, metadata));
             all = self.t.insert(&all, &one, lane);
         }
         all

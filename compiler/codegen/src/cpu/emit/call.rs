@@ -248,12 +248,12 @@ impl Emitter<'_, '_> {
         }
         passed.extend(into.cloned());
         let passed: Vec<&Opd> = passed.iter().collect();
-        self.t.call_void(&format!("am.call.{}", callee.0), &passed);
+        self.t.call_void(format!("am.call.{}", callee.0), &passed);
     }
 
     fn one_offset(&mut self, offset: &Offset, lane: Option<&Opd>) -> Opd {
         match (offset, lane) {
-            (Offset::OfLanes(vector), Some(lane)) => self.t.extract(&vector, lane),
+            (Offset::OfLanes(vector), Some(lane)) => self.t.extract(vector, lane),
             (Offset::OfLanes(_), None) => unreachable!("calls by offset name a lane"),
             (Offset::Same(offset), _) => offset.clone(),
         }
@@ -264,7 +264,7 @@ impl Emitter<'_, '_> {
         match (allocation, lane) {
             (Allocation::Same { base, len, before }, _) => (base.clone(), len.clone(), before.clone()),
             (Allocation::OfLanes { codes, stores }, Some(lane)) => {
-                let code = self.t.extract(&codes, lane);
+                let code = self.t.extract(codes, lane);
                 let (place, _) = self.decode(&code, *stores);
                 let before = self.before(&place);
                 (place.base, place.len, before)
@@ -294,7 +294,7 @@ impl Emitter<'_, '_> {
         let mut same = left.clone();
         for argument in arguments {
             let Some((vector, bits)) = argument.key() else { continue };
-            let vector = self.t.lshr(&vector, i64::from(bits));
+            let vector = self.t.lshr(vector, i64::from(bits));
             let one = self.t.extract(&vector, &lane);
             let all = self.t.splat(&one);
             let equal = self.t.icmp(IntPredicate::Eq, &vector, &all);

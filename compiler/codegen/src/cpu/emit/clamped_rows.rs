@@ -142,8 +142,8 @@ impl Emitter<'_, '_> {
         assert!(!columns.is_empty(), "a stencil row has members");
         assert!(lane.is_multiple_of(HALF), "halves start at lanes 0 and {HALF}, not at {lane}");
         let (lowest, highest) = (&columns[0], &columns[columns.len() - 1]);
-        let first = self.t.extract(&lowest, lane);
-        let last = self.t.extract(&highest, lane + HALF - 1);
+        let first = self.t.extract(lowest, lane);
+        let last = self.t.extract(highest, lane + HALF - 1);
         let first = self.only_here(&first);
         let reach = self.t.sub(&last, &first);
         let firsts = self.t.splat_to(HALF, &first);

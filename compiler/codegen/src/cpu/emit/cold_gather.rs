@@ -144,7 +144,7 @@ impl Emitter<'_, '_> {
             let base = self.t.offset(&address.place.base, i64::from(item.scalar.size()) * k as i64);
             let (own, raw) = self.t.call_pair(
                 (I32, ty),
-                &format!("am.rare_gather.{bits}"),
+                format!("am.rare_gather.{bits}"),
                 &[&base, &offsets, &Opd::i64(address.extra), &before, &limit, &on],
             );
             bad = own;

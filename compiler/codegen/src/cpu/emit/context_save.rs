@@ -231,7 +231,7 @@ impl Emitter<'_, '_> {
                 }
             }
             Lane::Varying(vector) if scalar == Scalar::Bool => {
-                let bits = self.t.bitcast(&vector, I32);
+                let bits = self.t.bitcast(vector, I32);
                 self.t.store(&bits, &at, MemFlags::with(4, metadata));
             }
             Lane::Varying(vector) => self.t.store(vector, &at, MemFlags::with(64, metadata)),

@@ -256,7 +256,7 @@ impl Emitter<'_, '_> {
     /// Where a lane's bytes begin at an end.
     fn end_at(&mut self, end: &End, lane: usize) -> Opd {
         let offset = match &end.offsets {
-            Some(offsets) => self.t.extract(&offsets, lane),
+            Some(offsets) => self.t.extract(offsets, lane),
             None => end.address.offset.at(&mut self.t, I64, lane),
         };
         self.t.offset(&end.address.place.base, &offset)
@@ -364,7 +364,7 @@ impl Emitter<'_, '_> {
             }
             Lane::Varying(start) => {
                 let all = self.t.splat(bytes);
-                let sum = self.t.add(&start, &all);
+                let sum = self.t.add(start, &all);
                 Lane::Varying(match is_tagged {
                     true => saturated_forward(&mut self.t, Width::All, start, &sum),
                     false => sum,

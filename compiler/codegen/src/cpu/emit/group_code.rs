@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
         }
         let worker = self.group.worker.clone();
         self.shared.declares.insert(format!("declare void @{GRID_SYNC_SYMBOL}(ptr)"));
-        self.t.call_void(&GRID_SYNC_SYMBOL, &[&worker]);
+        self.t.call_void(GRID_SYNC_SYMBOL, &[&worker]);
     }
 
     /// Lets the device run the other SIMD-groups of the threadgroup. To LLVM it is a call that may read and
@@ -152,7 +152,7 @@ impl Emitter<'_, '_> {
         let worker = self.group.worker.clone();
         self.shared.declares.insert(format!("declare void @{SIMDGROUP_YIELD_SYMBOL}(ptr, i32)"));
         let reason = reason as u32;
-        self.t.call_void(&SIMDGROUP_YIELD_SYMBOL, &[&worker, &Opd::i32(reason.into())]);
+        self.t.call_void(SIMDGROUP_YIELD_SYMBOL, &[&worker, &Opd::i32(reason.into())]);
     }
 
     /// A condition or selector of group-level code: known once for the group, or taken from a lane

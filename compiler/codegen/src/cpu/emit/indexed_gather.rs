@@ -92,7 +92,7 @@ impl Emitter<'_, '_> {
         let at = self.t.offset(&address.place.base, &indexed.start);
         let (int, indices) = (llvm::Type::int(item.bits()), self.active_indices(indexed));
         let ty = int.lanes();
-        let raw = self.t.call(ty, &helper.indexed_name(), &[&at, &indices]);
+        let raw = self.t.call(ty, helper.indexed_name(), &[&at, &indices]);
         let raw = self.t.reinterpret(&raw, item.memory_type());
         self.from_memory(item, raw)
     }
@@ -116,7 +116,7 @@ impl Emitter<'_, '_> {
         self.t.store(&indexed.indices, &slow.offsets, 64);
         let mask = self.position.mask.clone();
         let mask = self.mask_bits(&mask);
-        self.t.call_void(&helper.indexed_name(), &[&slow.values, &slow.offsets, &at, &mask]);
+        self.t.call_void(helper.indexed_name(), &[&slow.values, &slow.offsets, &at, &mask]);
     }
 }
 

@@ -30,7 +30,7 @@ impl Emitter<'_, '_> {
         self.t.expect(&mask.operand(), MASK);
         match mask {
             Mask::All => Opd::i32(-1),
-            Mask::Some(mask) => self.t.bitcast(&mask, I32),
+            Mask::Some(mask) => self.t.bitcast(mask, I32),
         }
     }
 
@@ -60,7 +60,7 @@ impl Emitter<'_, '_> {
         match mask {
             Mask::All => lanes.clone(),
             // Not `and`: a lane that is off may hold poison in `lanes`.
-            Mask::Some(mask) => self.t.select(&mask, lanes, &Opd::zero(MASK)),
+            Mask::Some(mask) => self.t.select(mask, lanes, &Opd::zero(MASK)),
         }
     }
 

@@ -83,7 +83,7 @@ impl Emitter<'_, '_> {
         }
         let place = self.t.address_of(at);
         let low = self.t.and(&place, LINE - 1);
-        let kept = self.t.or(&low, &kept);
+        let kept = self.t.or(&low, kept);
         let past = self.t.icmp(IntPredicate::Eq, &kept, 0);
         let (past_block, through, done) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_if(&past, past_block, through);

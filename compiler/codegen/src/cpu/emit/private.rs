@@ -208,7 +208,7 @@ impl Emitter<'_, '_> {
         if !matches!(spot.address.place.len, Opd::Int(_, _)) {
             // Which local it is, is known at run time only: it may be smaller than what is loaded.
             let len = &spot.address.place.len;
-            let fits = self.t.icmp(IntPredicate::UGe, &len, item.bytes());
+            let fits = self.t.icmp(IntPredicate::UGe, len, item.bytes());
             base = self.t.select(&fits, &base, &Opd::global(ZEROS));
         }
         let size = i64::from(item.scalar.size());

@@ -27,7 +27,7 @@ impl Emitter<'_, '_> {
         let below = i64::from(parts.unit) - 1;
         let offset = match width {
             Width::One => self.t.add(parts.offset, extra),
-            _ => self.t.add(&parts.offset, extra),
+            _ => self.t.add(parts.offset, extra),
         };
         let unit = self.t.and(&offset, !below);
         let inside = self.t.and(&offset, below);
@@ -60,7 +60,7 @@ impl Emitter<'_, '_> {
         } else {
             let places = self.lane_places(&units, parts.unit);
             self.need(Helper::Gather(bits));
-            self.t.call(ty, format!("am.gather.{bits}"), &[&parts.base, &places])
+            self.t.call(ty, format!("am.gather.{bits}"), &[parts.base, &places])
         };
         let shift = self.shift_of_parts(parts, &inside);
         let shifted = self.t.lshr(&raw, &shift);
@@ -86,7 +86,7 @@ impl Emitter<'_, '_> {
         let own = llvm::Type::int(scalar.size() * 8);
         let narrow = own.lanes();
         let value = match scalar {
-            Scalar::Bool => self.t.zext(&value, narrow),
+            Scalar::Bool => self.t.zext(value, narrow),
             _ => self.t.reinterpret(value, own),
         };
         if let Some(good) = good {

@@ -37,7 +37,7 @@ impl Emitter<'_, '_> {
                 _ => Opd::zero(element.lanes()),
             };
             for slot in &slots {
-                self.t.in_start(|t| t.store(&zero, &slot, 8));
+                self.t.in_start(|t| t.store(&zero, slot, 8));
             }
         }
         self.registers.promoted_slots.insert(var, slots.clone());

@@ -170,7 +170,7 @@ impl Emitter<'_, '_> {
         match (&inside, self.shape(result, 0)) {
             (Lane::Varying(vector), _) => {
                 let start = self.t.splat(&start);
-                Lane::Varying(self.t.add(&vector, &start))
+                Lane::Varying(self.t.add(vector, &start))
             }
             (lane, Shape::Affine(shape)) => {
                 let step = shape.segment_len();

@@ -61,11 +61,11 @@ impl Emitter<'_, '_> {
         let threads = self.group.threads.clone();
         let full = match &threads {
             Opd::Int(_, threads) => Opd::i32(threads / 32),
-            threads => self.t.lshr(&threads, 5),
+            threads => self.t.lshr(threads, 5),
         };
         let rest = match &threads {
             Opd::Int(_, threads) => Opd::i32(threads % 32),
-            threads => self.t.and(&threads, 31),
+            threads => self.t.and(threads, 31),
         };
         let (enter, tail, done) = (self.t.block(), self.t.block(), self.t.block());
         let any_full = self.t.icmp(IntPredicate::Ne, &full, 0);

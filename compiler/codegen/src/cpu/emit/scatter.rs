@@ -31,7 +31,7 @@ impl Emitter<'_, '_> {
         match self.position.mask.clone() {
             Mask::All => {
                 let metadata = self.store_metadata(&address.place);
-                self.t.store(&value, &at, MemFlags::with(1, metadata));
+                self.t.store(value, &at, MemFlags::with(1, metadata));
             }
             Mask::Some(mask) => {
                 let lanes: Vec<usize> = (0..LANES).collect();

@@ -92,7 +92,7 @@ impl Emitter<'_> {
         let (end, entered) = self.begin(None, tracked);
         let masks = entered.as_ref().map(|entered| {
             let yes = self.ballot(entered, &cond);
-            let no = self.t.xor(&entered, &yes);
+            let no = self.t.xor(entered, &yes);
             [yes, no]
         });
         let (yes, no) = (self.t.block(), self.t.block());

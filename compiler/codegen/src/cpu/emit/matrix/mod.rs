@@ -203,7 +203,7 @@ impl Emitter<'_, '_> {
         assert_eq!(values.len(), SIDE, "a matrix has eight rows");
         for (row, value) in values.iter().enumerate() {
             let at = self.row_at(rows, row);
-            self.t.store(&value, &at, 1);
+            self.t.store(value, &at, 1);
         }
     }
 

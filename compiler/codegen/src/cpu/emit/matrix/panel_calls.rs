@@ -106,7 +106,7 @@ impl Emitter<'_, '_> {
             let panel = PanelKernel { fit, steps, sums, left: left.clone(), right };
             let name = self.panel_function(panel);
             let sums = &units[range.start].rows.start;
-            self.t.call_void(&name, &[&sums, &left_start, &right_start]);
+            self.t.call_void(&name, &[sums, &left_start, &right_start]);
         }
         true
     }

@@ -104,7 +104,7 @@ impl Emitter<'_, '_> {
             }
         }
         self.t.call_void(
-            &helper,
+            helper,
             &[
                 &slow.values,
                 &slow.offsets,

@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
             }
             SimdOp::ShuffleUp | SimdOp::QuadShuffleUp => {
                 let room = if op == SimdOp::ShuffleUp { &lanes } else { &in_quad };
-                let ok = t.icmp(IntPredicate::ULe, operand, &room);
+                let ok = t.icmp(IntPredicate::ULe, operand, room);
                 let from = t.sub(&lanes, operand);
                 t.select(&ok, &from, &lanes)
             }

@@ -117,7 +117,7 @@ impl Emitter<'_, '_> {
         }
         passed.extend(into.cloned());
         let passed: Vec<&Opd> = passed.iter().collect();
-        self.t.call_void(&format!("am.sub.{}", callee.0), &passed);
+        self.t.call_void(format!("am.sub.{}", callee.0), &passed);
     }
 
     /// Calls once for each set of lanes that agree on the offsets of all pointers.

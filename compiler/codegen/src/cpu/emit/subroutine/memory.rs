@@ -228,7 +228,7 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&any, some, join);
         self.t.label(some);
         let lane = self.first_lane(lanes);
-        let offset = self.t.extract(&offsets, &lane);
+        let offset = self.t.extract(offsets, &lane);
         let thread = self.t.add(&self.first.clone(), &lane);
         self.t.call_void(
             "am.note",
@@ -323,7 +323,7 @@ impl Emitter<'_, '_> {
             let offset = self.t.add(&offset, extra);
             let unit = match &offset {
                 Opd::Int(_, offset) => Opd::i64(offset & !below),
-                offset => self.t.and(&offset, !below),
+                offset => self.t.and(offset, !below),
             };
             return (self.t.mul(&unit, stride as i64), offset);
         }

@@ -376,7 +376,7 @@ impl Emitter<'_, '_> {
     fn store_passed(&mut self, ty: Type, value: &Opd, place: &Opd) {
         let vector = self.width().ty(passed_scalar(ty));
         let value = match ty.scalar() {
-            Some(Scalar::Bool) => self.t.zext(&value, vector),
+            Some(Scalar::Bool) => self.t.zext(value, vector),
             _ => value.clone(),
         };
         self.t.store(&value, place, 1);
