@@ -15,7 +15,7 @@ const MAXIMA: &[(&str, usize)] = &[
     ("compiler/msl/src/lower/", 0),
     ("compiler/driver/src/", 0),
     ("compiler/simd/src/", 0),
-    ("compiler/codegen/src/", 28),
+    ("compiler/codegen/src/", 27),
     ("devices/cpu/src/", 1),
 ];
 

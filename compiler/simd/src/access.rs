@@ -155,7 +155,7 @@ pub fn load_cost(strategy: &Strategy, item: Item, features: &CpuFeatures) -> u32
                 false => registers(run.lanes * item.count) * if item.count == 1 { 1 } else { 2 },
             });
             // A load puts half a register where it belongs.
-            let half = features.register_bytes() as i64 / 2;
+            let half = features.register_bytes() / 2;
             let are_halves =
                 |run: &Run| !run.same && item.count == 1 && run.lanes as i64 * item.size() == half;
             let joins = if runs.iter().all(are_halves) { 0 } else { joins(runs.len()) };

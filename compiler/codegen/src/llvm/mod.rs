@@ -6,8 +6,8 @@
 //! The text stays in the subset that LLVM 18 to 23 read alike.
 //!
 //! Here are the function, its blocks, and the branches between them; `types` has types, `operand` what
-//! instructions take, `opcodes` the words of the language; `compute`, `vectors`, `memory` and `calls` have the
-//! instructions.
+//! instructions take, `opcodes` the words of the language; `compute`, `vectors`, `memory` and `calls` have
+//! the instructions.
 
 mod calls;
 mod compute;

@@ -291,7 +291,10 @@ fn group(params: &mut [Param]) -> Option<usize> {
             Param::Counter | Param::Pointer { .. } => Some(()),
         })
     };
-    sums(params, &mut |sum| Some(sum.counts(&mut counts)))?;
+    sums(params, &mut |sum| {
+        sum.counts(&mut counts);
+        Some(())
+    })?;
     // A power of two divides the lanes evenly.
     let all = counts.iter().fold(LANES, |all, count| all | count);
     let count = 1usize << all.trailing_zeros();
@@ -299,7 +302,10 @@ fn group(params: &mut [Param]) -> Option<usize> {
         return None;
     }
     let mut firsts = BTreeMap::new();
-    sums(params, &mut |sum| Some(sum.note_groups(count, &mut firsts)))?;
+    sums(params, &mut |sum| {
+        sum.note_groups(count, &mut firsts);
+        Some(())
+    })?;
     sums(params, &mut |sum| {
         *sum = sum.grouped(count, &firsts)?;
         Some(())

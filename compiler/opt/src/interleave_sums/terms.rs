@@ -18,7 +18,7 @@ pub(super) enum Expr {
     /// An operation whose operands are replaced.
     Apply { op: Op, ty: Type, fp: FpMode, operands: Vec<Self> },
     /// An element of memory.
-    Load(Load),
+    Load(Box<Load>),
 }
 
 /// A load of one element.
@@ -240,7 +240,8 @@ impl Reader<'_> {
         let offset = i64::from(component) * i64::from(scalar.size());
         let lanes = form.lanes.map(|lane| lane.wrapping_add(offset));
         let (base, align) = (form.lanes[0], align.min(scalar.size()));
-        Some(Expr::Load(Load { inst, scalar, terms: form.terms, lanes, base, align, stride: 0 }))
+        let load = Load { inst, scalar, terms: form.terms, lanes, base, align, stride: 0 };
+        Some(Expr::Load(Box::new(load)))
     }
 }
 

@@ -160,12 +160,12 @@ impl Emitter<'_, '_> {
             CmpOp::SGe => (test(IntPredicate::SGe, &max), test(IntPredicate::SGe, &min)),
             CmpOp::Eq if is_consecutive => {
                 let distance = t.sub(&limit, &min);
-                let any = t.icmp(IntPredicate::ULt, &distance, &high - low + 1);
+                let any = t.icmp(IntPredicate::ULt, &distance, high - low + 1);
                 (any, Opd::bool(false))
             }
             CmpOp::Ne if is_consecutive => {
                 let distance = t.sub(&limit, &min);
-                let all = t.icmp(IntPredicate::UGe, &distance, &high - low + 1);
+                let all = t.icmp(IntPredicate::UGe, &distance, high - low + 1);
                 (Opd::bool(true), all)
             }
             _ => return None,
