@@ -34,7 +34,7 @@ fn used_by_element(function: &Function) -> Vec<bool> {
     let (mut by_element, mut otherwise) =
         (vec![false; function.values.len()], vec![false; function.values.len()]);
     let mut split = vec![false; function.values.len()];
-    // Users come after what they use.
+    // In reverse order, so that all users of a vector have been seen.
     for &inst in insts.iter().rev() {
         let data = function.inst(inst);
         if let Some(result) = data.result {

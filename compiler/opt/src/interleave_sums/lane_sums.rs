@@ -6,7 +6,7 @@ use anymetal_analysis::IncomingValues;
 use anymetal_analysis::divergence::Divergence;
 use anymetal_ir::{BinOp, Block, FpMode, Function, Inst, Op, SimdOp, Value, ValueDef};
 
-/// Where control flow is the same for all lanes, and who uses what.
+/// Where control flow is the same for all lanes, and the users of each value.
 pub(super) struct LaneSums<'a> {
     function: &'a Function,
     incoming: IncomingValues,
@@ -71,7 +71,7 @@ impl<'a> LaneSums<'a> {
                 }
             }
         }
-        // What a lane has is not exchanged for something else on the way. The first values are added up.
+        // No lane's sum is replaced by another value on the way. The first values are added up, too.
         flow.iter().filter(|&&value| value != param).all(|&value| {
             let mut stays = true;
             if !matches!(self.function.values[value.index()].def, ValueDef::Inst(_)) {

@@ -4,8 +4,8 @@
 //! each lane has neighbouring elements, as GPUs load them best. Vectors of one element of each lane are
 //! strided: in quantised blocks each lane's bytes would be gathered and transposed. If the lanes' sums are
 //! only added to each other, it does not matter which lane adds an element. So the four elements of 32 lanes
-//! are added in four turns, in which lane `l` takes element `32 * turn + l` of all: its loads are contiguous,
-//! and what was the same for neighbouring lanes, such as a block's scale, becomes uniform.
+//! are added in four turns, in which lane `l` takes element `32 * turn + l` of all. Its loads are contiguous,
+//! and values that neighbouring lanes had in common, such as a block's scale, become uniform.
 //!
 //! The loop remains for the iterations in which not all lanes take part. Invariant: a rewritten iteration
 //! loads what the lanes' iterations would have loaded, and nothing in the loop changes memory. An access out
@@ -65,7 +65,7 @@ enum Param {
     Pointer {
         step: i64,
     },
-    /// What is added in each iteration.
+    /// A sum that each iteration adds terms to.
     Sum {
         sum: Sum,
         fp: FpMode,
@@ -145,7 +145,7 @@ impl Finder<'_> {
         Forms { function, divergence, geometry, params: FxHashMap::default() }
     }
 
-    /// What is known of the parameters of the loop.
+    /// The forms of the loop's counter and pointers.
     fn params(&self, inst: Inst, counted: &CountedLoop) -> Option<Forms<'_>> {
         let outside = self.forms();
         let mut params = FxHashMap::default();
@@ -235,7 +235,8 @@ impl Finder<'_> {
         self.function.block(body).iter().filter_map(rows).collect()
     }
 
-    /// What computes the operands of instructions of the loop: of that before the loop what is not uniform.
+    /// The instructions that compute the operands of instructions of the loop: those before the loop that
+    /// are not uniform, and those in it.
     fn slices(&self, inst: Inst, of: impl Iterator<Item = Inst>) -> Option<(Vec<Inst>, Vec<Inst>)> {
         let function = self.function;
         let (_, body, _) = function.as_loop(inst).expect("a plan is for a loop");
