@@ -39,7 +39,7 @@ fn compare(module: &Module, random: &RandomKernel, what: &str, specialise: bool)
     agree(module, "k", &launch, &random.buffers, &format!("{what} specialise {specialise}"));
 }
 
-/// `ANYMETAL_SEEDS=FROM..TO` runs others.
+/// `ANYMETAL_SEEDS=FROM..TO` runs others, as `.ci/nightly` does.
 fn seeds(default: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let given = std::env::var("ANYMETAL_SEEDS").ok();
     let parsed = given.and_then(|text| {
@@ -51,7 +51,7 @@ fn seeds(default: std::ops::Range<u64>) -> std::ops::Range<u64> {
 
 fn run(options: &RandomOptions) {
     // The last ones found faults once.
-    for seed in seeds(0..12).chain([12, 146, 291]) {
+    for seed in seeds(0..6).chain([12, 146, 291]) {
         check(seed, options, seed % 2 == 0, seed % 3 != 0);
     }
 }
