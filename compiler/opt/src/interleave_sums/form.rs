@@ -142,7 +142,9 @@ impl Forms<'_> {
             (BinOp::SDiv | BinOp::UDiv, Some(by)) => a.divided(by, false),
             (BinOp::SRem | BinOp::URem, Some(by)) => a.divided(by, true),
             (BinOp::LShr | BinOp::AShr, Some(bits)) => a.divided(power(bits)?, false),
-            (BinOp::And, Some(mask)) if mask.wrapping_add(1).count_ones() == 1 => a.divided(mask + 1, true),
+            (BinOp::And, Some(mask)) if mask.wrapping_add(1).count_ones() == 1 => {
+                a.divided(mask.wrapping_add(1), true)
+            }
             _ => None,
         }
     }
