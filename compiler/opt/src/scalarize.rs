@@ -111,9 +111,6 @@ impl Rewriter<'_> {
 
     /// An element of an operand, extracted if it is none that exists.
     fn element(&mut self, like: Inst, vector: Value, n: u8, out: &mut Vec<Inst>) -> Value {
-        if let Some(elements) = self.elements.get(&vector) {
-            return elements[usize::from(n)];
-        }
         let (vector, n) = match find_element(self.function, vector, n) {
             Ok(element) => return element,
             Err(place) => place,

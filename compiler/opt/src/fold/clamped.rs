@@ -6,10 +6,7 @@
 use anymetal_ir::eval::mask;
 use anymetal_ir::{BinOp, CmpOp, Function, Op, Value};
 
-use super::vectors::find_element;
-
-/// A scalar, or an element of a vector.
-type Element = (Value, u8);
+use super::vectors::{Element, element};
 
 /// Whether a comparison of scalars without a sign holds whatever the values are; `None` if it may do either.
 pub(super) fn decided(function: &Function, op: CmpOp, a: Value, b: Value) -> Option<bool> {
@@ -42,21 +39,6 @@ fn is_below(function: &Function, position: Value, size: Value) -> bool {
         };
         lower_bound(function, size) > 0 && (is_limited(a, b) || is_limited(b, a))
     })
-}
-
-/// Where the element is computed.
-fn element(function: &Function, (value, n): Element) -> Element {
-    let (value, n) = match function.def(value) {
-        Some(Op::Extract(vector, n)) => (*vector, *n),
-        _ => (value, n),
-    };
-    match find_element(function, value, n) {
-        Ok(scalar) => match function.def(scalar) {
-            Some(Op::Extract(..)) => element(function, (scalar, 0)),
-            _ => (scalar, 0),
-        },
-        Err(place) => place,
-    }
 }
 
 fn binary(function: &Function, (value, n): Element) -> Option<(BinOp, Element, Element)> {

@@ -12,7 +12,7 @@ mod narrow;
 mod pointers;
 mod vectors;
 
-pub(super) use vectors::find_element;
+pub(super) use vectors::{element, find_element};
 
 use super::substitution::Substitution;
 use anymetal_analysis::walk_insts;

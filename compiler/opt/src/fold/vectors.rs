@@ -58,6 +58,24 @@ pub(crate) fn find_element(function: &Function, vector: Value, n: u8) -> Result<
     Err((vector, n))
 }
 
+/// A scalar, or an element of a vector.
+pub(crate) type Element = (Value, u8);
+
+/// Where the element is computed.
+pub(crate) fn element(function: &Function, (value, n): Element) -> Element {
+    let (value, n) = match function.def(value) {
+        Some(Op::Extract(vector, n)) => (*vector, *n),
+        _ => (value, n),
+    };
+    match find_element(function, value, n) {
+        Ok(scalar) => match function.def(scalar) {
+            Some(Op::Extract(..)) => element(function, (scalar, 0)),
+            _ => (scalar, 0),
+        },
+        Err(place) => place,
+    }
+}
+
 fn extract(function: &Function, a: Value, n: u8) -> Folded {
     match find_element(function, a, n) {
         Ok(value) => Folded::Value(value),

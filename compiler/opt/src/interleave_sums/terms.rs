@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::form::{Forms, Rows};
+use crate::fold::element;
 use crate::limits::{MAX_INTERLEAVED_TERMS, MAX_TERM_DEPTH};
 use anymetal_analysis::CountedLoops;
 use anymetal_analysis::divergence::LANES;
@@ -127,7 +128,7 @@ impl Reader<'_> {
         if depth == MAX_TERM_DEPTH || sum.terms.len() >= MAX_INTERLEAVED_TERMS {
             return None;
         }
-        let (value, component) = self.element(value, component);
+        let (value, component) = element(self.function(), (value, component));
         let inexact = self.inexact(value);
         match inexact {
             _ if self.is_zero(value) => {}
@@ -165,7 +166,7 @@ impl Reader<'_> {
     }
 
     fn is_sum(&self, value: Value, component: u8) -> bool {
-        let (value, _) = self.element(value, component);
+        let (value, _) = element(self.function(), (value, component));
         matches!(self.inexact(value), Some(Op::Binary(BinOp::FAdd, ..)))
     }
 
@@ -173,24 +174,8 @@ impl Reader<'_> {
         self.function().as_const(value) == Some(0)
     }
 
-    /// The value, or that of which it is the element.
-    fn element(&self, value: Value, component: u8) -> (Value, u8) {
-        match self.function().def(value) {
-            Some(&Op::Extract(vector, component)) => self.element(vector, component),
-            Some(&Op::Splat(scalar)) => self.element(scalar, 0),
-            Some(&Op::Insert(_, at, scalar)) if at == component => self.element(scalar, 0),
-            Some(&Op::Insert(vector, ..)) => self.element(vector, component),
-            Some(Op::Compose(parts))
-                if parts.iter().all(|&part| matches!(self.function().ty(part), Type::Scalar(_))) =>
-            {
-                self.element(parts[usize::from(component)], 0)
-            }
-            _ => (value, component),
-        }
-    }
-
     fn expr(&self, value: Value, component: u8, depth: u32) -> Option<Expr> {
-        let (value, component) = self.element(value, component);
+        let (value, component) = element(self.function(), (value, component));
         let function = self.function();
         if depth == MAX_TERM_DEPTH {
             return None;
