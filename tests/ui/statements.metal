@@ -53,7 +53,7 @@ kernel void range(device int* x [[buffer(0)]])
 
 kernel void inner_function(device int* x [[buffer(0)]])
 {
-    int helper(int y); //~ local-function
+    int helper(int y) { return y; } //~ local-function
     x[0] = 1;
 }
 

@@ -70,6 +70,9 @@ const OVERLOADS: Proof = Proof::RustTest("compiler/msl/src/sema/tests/objects.rs
 /// Of the number of using-directives.
 const BOMBS: Proof = Proof::RustTest("compiler/driver/tests/budgets/bombs.rs");
 
+/// Of errors in code that no entry point reaches.
+const EVERYTHING: Proof = Proof::RustTest("compiler/msl/src/sema/tests/everything.rs");
+
 /// Of errors without an explanation.
 const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
 
@@ -87,7 +90,7 @@ const PREPROCESSOR: &[Entry] = &[
     id("invalid-macro", "the name, parameters or body of a macro definition are wrong"),
     id("invalid-number", "a number with wrong digits or an unknown suffix"),
     id("invalid-paste", "`##` gives text that is not a token"),
-    id("invalid-pragma", "`_Pragma` without a string literal"),
+    id("invalid-pragma", "`_Pragma` without a string literal, or a loop pragma with wrong options"),
     id("invalid-stringise", "`#` gives an invalid string literal"),
     id("literal-too-long", "a string literal has more than 1 MiB"),
     id("macro-argument-count", "a macro is called with the wrong number of arguments"),
@@ -132,9 +135,14 @@ const PARSER: &[Entry] = &[
     id("misplaced-label", "`case` or `default` that is not directly in a block"),
     id(
         "misplaced-pragma",
-        "a floating-point pragma that is neither at file scope nor at the start of a block",
+        "a floating-point pragma that is neither at file scope nor at the start of a block, or a loop pragma without a loop",
+    ),
+    id(
+        "misplaced-specifier",
+        "a word such as `static` or `constexpr` before a declaration that cannot have it",
     ),
     id("missing-type", "a function without a result type"),
+    id("template-parameter", "a template parameter that no argument can be given for"),
     id("too-ambiguous", "templates and parentheses nest so that parsing would take too long"),
     id("too-deep", "expressions, statements, types or instantiations nest too deeply"),
     id("two-address-spaces", "a type with two address spaces"),
@@ -186,6 +194,7 @@ const ANALYSIS: &[Entry] = &[
     id("cast-to-reference", "a value is cast to a reference"),
     id("class-deduction", "the template arguments of a class cannot be deduced from its initialiser"),
     id("conflicting-spaces", "an alias that has an address space is given another"),
+    other("deduced-result", "a result type that is deduced differently, or cannot be deduced", EVERYTHING),
     id(
         "deleted-function",
         "a use of a function that is `= delete`, or of a copy or default constructor, or assignment, that C++ deletes",
@@ -215,10 +224,20 @@ const ANALYSIS: &[Entry] = &[
     id("jump-past-initialiser", "a label of a switch jumps past the initialisation of a variable"),
     id("kernel-parameter", "a parameter that a kernel cannot have"),
     id("kernel-result", "a kernel that does not return `void`"),
-    id("local-function", "a function declared inside of a function"),
+    id("local-function", "a function defined inside of a function"),
     id("log-format", "a message of a log whose format, arguments or names are wrong"),
     id("method-value", "a method named without a call"),
     id("missing-result", "`return` without a value in a function that returns one"),
+    other(
+        "missing-template",
+        "template arguments of a member of a dependent type, without `template` before its name",
+        EVERYTHING,
+    ),
+    other(
+        "narrowing",
+        "a constant that does not fit the type of an enumerator or a template parameter",
+        EVERYTHING,
+    ),
     id("nested-designator", "`.a.b =` in an initialiser list, which is not supported"),
     id("no-conversion", "a value cannot be converted to the type that is needed"),
     id("no-default-constructor", "an object without arguments of a class that needs some"),
@@ -228,6 +247,11 @@ const ANALYSIS: &[Entry] = &[
     id("no-members", "`.` on a value that has no members"),
     id("no-object", "a data member is named without an object"),
     id("no-size", "`sizeof` of a type without a size"),
+    other(
+        "no-such-member",
+        "a definition of a member outside of its class that the class does not declare",
+        EVERYTHING,
+    ),
     id("no-this", "`this` outside of methods"),
     id("not-a-class", "`::` after a type that is not a class"),
     id("not-a-function-type", "a function where a value of another type is needed"),
@@ -242,6 +266,7 @@ const ANALYSIS: &[Entry] = &[
     id("not-callable", "a call of a value that is not a function"),
     id("not-captured", "a lambda or local class uses a variable that it does not capture"),
     id("not-constant", "an expression that must be constant is not"),
+    other("not-defaultable", "`= default` of a function that is not a special member function", EVERYTHING),
     id("not-indexable", "`[]` on a value that has no elements"),
     other("not-understood", "an error without an explanation of its own", FALLBACK),
     other("overload-limit", "overload resolution tries too many functions", OVERLOADS),
@@ -250,6 +275,7 @@ const ANALYSIS: &[Entry] = &[
     id("pointer-to-reference", "a pointer to a reference"),
     id("recursive-alias", "a type alias that is defined by itself"),
     id("recursive-constant", "a constant whose value depends on itself"),
+    other("recursive-default", "a default argument that needs its own value", EVERYTHING),
     id("redefinition", "a name or member is declared twice"),
     id("reference-to-void", "a reference to `void`"),
     id("stage-in", "stage-in data of a kernel that are no structure, or a member that cannot be fetched"),
@@ -278,6 +304,11 @@ const ANALYSIS: &[Entry] = &[
     id("unknown-trait", "a type trait that does not exist"),
     id("unsupported-feature", "a part of Metal or of C++ that is not supported"),
     id("unused-comparison", "warning: a statement is a comparison, whose result is lost"),
+    other(
+        "using-declaration",
+        "a using-declaration that names something that it cannot make a member or name",
+        EVERYTHING,
+    ),
     id("value-expected", "a type as the argument of a value parameter"),
     id("variadic-function", "a function with `...`"),
     id("vector-condition", "a vector or matrix as a condition"),

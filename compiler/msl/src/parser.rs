@@ -15,6 +15,7 @@ mod ambiguity;
 mod attribute;
 mod bindings;
 mod decl;
+mod declaration_rules;
 mod declarator;
 mod enumeration;
 mod expr;
@@ -47,6 +48,7 @@ pub use scope::Scopes;
 use crate::ast::{Item, NodeIds, Part};
 use crate::token::{FpPragmas, Kw, Name, Punct, Token, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Sink, Span};
+use rustc_hash::FxHashSet;
 use scope::{NameKind, ScopeId};
 use std::sync::Arc;
 
@@ -103,6 +105,9 @@ struct Parser<'t> {
     pending_errors: Option<u32>,
     /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
     gave_up: bool,
+    /// The class, alias and variable templates declared so far, whose later declarations may leave out
+    /// default arguments.
+    template_names: FxHashSet<(ScopeId, Name)>,
     /// While functions' bodies are skipped, the text and what was skipped.
     skipped: Option<(Arc<lazy_body::LazySource>, Vec<lazy_body::SkippedBody>)>,
 }
@@ -143,6 +148,7 @@ impl<'t> Parser<'t> {
             fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
             pending_errors: None,
             gave_up: false,
+            template_names: FxHashSet::default(),
             skipped: None,
         }
     }

@@ -25,6 +25,8 @@ pub struct PathSegment {
     pub operator: Option<OperatorName>,
     /// `<…>`, if written.
     pub args: Option<Vec<TemplateArg>>,
+    /// Whether `template` stands before the name.
+    pub has_template_word: bool,
     /// Where.
     pub span: Span,
 }

@@ -82,10 +82,23 @@ fn escape(chars: &mut Peekable<Chars<'_>>, problems: &mut Vec<String>) -> u32 {
         'v' => '\x0b',
         'e' => '\x1b',
         '\\' | '\'' | '"' | '?' => char,
-        '0'..='7' => return octal(char, chars),
-        'x' => return hexadecimal(chars, usize::MAX, problems),
-        'u' => return hexadecimal(chars, 4, problems),
-        'U' => return hexadecimal(chars, 8, problems),
+        '0'..='7' => return octal(char, chars, problems),
+        'o' if chars.peek() == Some(&'{') => return delimited(chars, 8, problems),
+        'x' if chars.peek() == Some(&'{') => return in_byte(delimited(chars, 16, problems), problems),
+        'u' if chars.peek() == Some(&'{') => return universal(delimited(chars, 16, problems), problems),
+        'x' => {
+            let code = hexadecimal(chars, usize::MAX, problems);
+            return in_byte(code, problems);
+        }
+        'u' | 'U' => {
+            let length = if char == 'u' { 4 } else { 8 };
+            let digits = chars.clone().take(length).take_while(char::is_ascii_hexdigit).count();
+            if (1..length).contains(&digits) {
+                problems.push("incomplete universal character name".to_owned());
+            }
+            let code = hexadecimal(chars, length, problems);
+            return universal(code, problems);
+        }
         _ => {
             problems.push(format!("unknown escape sequence `\\{}`", char.escape_default()));
             char
@@ -94,14 +107,69 @@ fn escape(chars: &mut Peekable<Chars<'_>>, problems: &mut Vec<String>) -> u32 {
     simple as u32
 }
 
-fn octal(first: char, chars: &mut Peekable<Chars<'_>>) -> u32 {
+fn octal(first: char, chars: &mut Peekable<Chars<'_>>, problems: &mut Vec<String>) -> u32 {
     let mut value = first.to_digit(8).unwrap_or(0);
     for _ in 0..2 {
         let Some(digit) = chars.peek().and_then(|char| char.to_digit(8)) else { break };
         value = value * 8 + digit;
         chars.next();
     }
+    in_byte(value, problems)
+}
+
+/// The code of `{…}` after `\o`, `\x` or `\u`.
+fn delimited(chars: &mut Peekable<Chars<'_>>, radix: u32, problems: &mut Vec<String>) -> u32 {
+    chars.next();
+    let (mut value, mut is_empty, mut too_large) = (0u32, true, false);
+    loop {
+        match chars.peek() {
+            Some('}') => {
+                chars.next();
+                break;
+            }
+            Some(&char) if char.is_ascii_alphanumeric() => match char.to_digit(radix) {
+                Some(digit) => {
+                    let next = value.checked_mul(radix).and_then(|value| value.checked_add(digit));
+                    too_large |= next.is_none();
+                    value = next.unwrap_or(value);
+                    is_empty = false;
+                    chars.next();
+                }
+                None => {
+                    problems.push(format!("invalid digit `{char}` in an escape sequence"));
+                    is_empty = false;
+                    chars.next();
+                }
+            },
+            _ => {
+                problems.push("expected `}` to end an escape sequence".to_owned());
+                return value;
+            }
+        }
+    }
+    if is_empty {
+        problems.push("an escape sequence in braces cannot be empty".to_owned());
+    }
+    if too_large {
+        problems.push("escape sequence out of range".to_owned());
+    }
     value
+}
+
+/// A code that must fit a character of one byte.
+fn in_byte(code: u32, problems: &mut Vec<String>) -> u32 {
+    if code > 0xFF {
+        problems.push("escape sequence out of range".to_owned());
+    }
+    code
+}
+
+/// A code that must be a character's.
+fn universal(code: u32, problems: &mut Vec<String>) -> u32 {
+    if char::from_u32(code).is_none() {
+        problems.push("a universal character name outside of Unicode's characters".to_owned());
+    }
+    code
 }
 
 fn hexadecimal(chars: &mut Peekable<Chars<'_>>, most: usize, problems: &mut Vec<String>) -> u32 {

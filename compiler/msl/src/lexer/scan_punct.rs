@@ -12,6 +12,10 @@ impl Scanner<'_> {
             return Some(punct);
         }
         let (second, after_second) = self.logical(after_first);
+        if first == b'<' && second == b':' && !self.is_bracket_digraph(after_second) {
+            self.pos = after_first;
+            return Some(Punct::Less);
+        }
         if let Some(base) = double(first, second) {
             let (third, after_third) = self.logical(after_second);
             let longer = triple(base, third);
@@ -28,6 +32,15 @@ impl Scanner<'_> {
         let punct = prefix(first)?;
         self.pos = after_first;
         Some(punct)
+    }
+}
+
+impl Scanner<'_> {
+    /// Whether `<:`, which ends here, stands for `[`: not in `<::`, unless `:` or `>` follows
+    /// (C++14 [lex.pptoken]).
+    fn is_bracket_digraph(&self, after: usize) -> bool {
+        let (third, after_third) = self.logical(after);
+        third != b':' || matches!(self.logical(after_third).0, b':' | b'>')
     }
 }
 
@@ -73,6 +86,12 @@ fn prefix(byte: u8) -> Option<Punct> {
 fn double(first: u8, second: u8) -> Option<Punct> {
     Some(match (first, second) {
         (b':', b':') => Punct::ColonColon,
+        // Digraphs.
+        (b'<', b':') => Punct::LBracket,
+        (b':', b'>') => Punct::RBracket,
+        (b'<', b'%') => Punct::LBrace,
+        (b'%', b'>') => Punct::RBrace,
+        (b'%', b':') => Punct::Hash,
         (b'.', b'*') => Punct::DotStar,
         (b'-', b'>') => Punct::Arrow,
         (b'+', b'=') => Punct::PlusEq,

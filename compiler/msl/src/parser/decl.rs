@@ -3,11 +3,12 @@
 //! What follows the specifiers is in `init_declarator`; `namespace`, `template`, `record` and
 //! `enumeration` have the declarations of those names.
 
+use super::declaration_rules::Declared;
 use super::declarator::Place;
 use super::scope::NameKind;
 use super::specifier::Specifiers;
-use super::{Parser, bindings, expr, init_declarator, namespace, specifier, template};
-use crate::ast::{Access, Field, Item, ItemKind, Path, PathSegment, Record, TypeKind};
+use super::{Parser, bindings, declaration_rules, expr, init_declarator, namespace, specifier, template};
+use crate::ast::{Access, Field, Item, ItemKind, Path, PathSegment, Record, Type, TypeKind};
 use crate::token::{Kw, Pragma, Punct, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Span};
 
@@ -56,6 +57,12 @@ pub(super) fn item_at(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         TokenKind::Keyword(Kw::Using) => namespace::using(p),
         TokenKind::Keyword(Kw::StaticAssert) => static_assert(p),
         TokenKind::Keyword(Kw::Template) => template::parse(p, place),
+        // `extern template …;` says that another file has the instance: there is only one.
+        TokenKind::Keyword(Kw::Extern) if p.peek_at(1) == TokenKind::Keyword(Kw::Template) => {
+            p.advance();
+            template::parse(p, place);
+            one(ItemKind::Empty, start)
+        }
         // `extern "C" { … }`
         TokenKind::Keyword(Kw::Extern) if matches!(p.peek_at(1), TokenKind::Str(_)) => {
             p.advance();
@@ -124,6 +131,7 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
     if place == Place::Namespace && template::at_deduction_guide(p) {
         return template::deduction_guide(p, start);
     }
+    let is_elaborated = matches!(p.peek(), TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union | Kw::Enum));
     let Some(specs) = specifier::parse(p, true) else {
         p.skip_statement();
         return Vec::new();
@@ -132,9 +140,16 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         return friend_type(p, specs, start);
     }
     let mut items = Vec::new();
+    let is_tag = specs.ty.as_ref().is_some_and(|ty| declaration_rules::is_tag(&ty.kind));
     let mut specs = extract_type_definition(p, specs, &mut items, start);
     if p.is(Punct::Semi) {
         p.advance();
+        if is_elaborated && !is_tag && place != Place::Param {
+            refuse_qualified_tag(p, &specs);
+        }
+        if is_tag {
+            declaration_rules::check(p, &specs.words, Declared::Tag);
+        }
         anonymous_member(p, &mut specs, &mut items, start);
         return items;
     }
@@ -148,6 +163,16 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
     init_declarator::declarators(p, place, specs, items, start)
 }
 
+/// `struct n::S;` declares nothing new, and cannot be written.
+fn refuse_qualified_tag(p: &mut Parser<'_>, specs: &Specifiers) {
+    if let Some(Type { kind: TypeKind::Path(path), span, .. }) = &specs.ty
+        && path.segments.len() > 1
+        && path.segments.iter().all(|segment| segment.args.is_none())
+    {
+        p.error("expected-declaration", *span, "a class that is only declared cannot have a qualified name");
+    }
+}
+
 /// `friend class S;`, `friend S;`
 fn friend_type(p: &mut Parser<'_>, specs: Specifiers, start: Span) -> Vec<Item> {
     p.advance();
@@ -155,8 +180,11 @@ fn friend_type(p: &mut Parser<'_>, specs: Specifiers, start: Span) -> Vec<Item> 
     if let TypeKind::Record(record) = &ty.kind
         && let Some(name) = record.name
     {
-        let segment = PathSegment { name, operator: None, args: None, span: record.span };
-        ty.kind = TypeKind::Path(Path { global: false, segments: vec![segment], span: record.span });
+        let segment =
+            PathSegment { name, operator: None, args: None, has_template_word: false, span: record.span };
+        // `class` is part of the path's place: it makes the name known if it is not.
+        let span = start.to(record.span);
+        ty.kind = TypeKind::Path(Path { global: false, segments: vec![segment], span });
     }
     let (kind, span) = (ItemKind::Friend(Box::new(ty)), p.since(start));
     vec![Item { kind, template: None, access: Access::Public, span }]
@@ -186,7 +214,8 @@ fn extract_type_definition(
     }
     items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
     if let Some(name) = name {
-        let segment = PathSegment { name, operator: None, args: None, span: ty.span };
+        let segment =
+            PathSegment { name, operator: None, args: None, has_template_word: false, span: ty.span };
         let path = Path { global: false, segments: vec![segment], span: ty.span };
         ty.kind = TypeKind::Path(path);
     }
@@ -197,6 +226,11 @@ fn extract_type_definition(
 fn anonymous_member(p: &mut Parser<'_>, specs: &mut Specifiers, items: &mut Vec<Item>, start: Span) {
     let Some(ty) = specs.ty.take() else { return };
     if !matches!(ty.kind, TypeKind::Record(_)) {
+        let names_member = matches!(&ty.kind, TypeKind::Path(path) if path.segments.len() > 1);
+        if names_member && items.is_empty() && p.scopes.in_class_body() {
+            let diagnostic = Diagnostic::error("expected-declaration", start, "this declares nothing");
+            p.report(diagnostic.with_hint("a using-declaration begins with `using`"));
+        }
         return;
     }
     if !p.scopes.in_class_body() {

@@ -3,6 +3,7 @@
 //! A declarator is read into a list of modifiers, innermost last, and then applied to the base type.
 
 use super::attribute::Attributes;
+use super::declaration_rules::{self, Word};
 use super::qualified_name::Expected;
 use super::scope::NameKind;
 use super::specifier::is_type_keyword;
@@ -175,6 +176,13 @@ fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
         _ => return Some((None, span)),
     }
     let mut path = qualified_name::path(p, Expected::Value)?.path;
+    if p.is(Punct::ColonColon) && p.next_is(1, Punct::Tilde) {
+        p.advance();
+        p.advance();
+        let (_, span) = p.ident("the class's name")?;
+        let name = DeclaratorName { name: FunctionName::Destructor, scope: Some(path), args: None };
+        return Some((Some(name), span));
+    }
     let last = path.segments.pop()?;
     let span = last.span;
     let scope = (!path.segments.is_empty()).then_some(path);
@@ -300,9 +308,32 @@ pub(super) fn parameters(p: &mut Parser<'_>) -> Option<(Vec<Param>, bool)> {
     Some((params, variadic))
 }
 
+/// Words of other declarations at the front of a parameter.
+fn declaration_words(p: &mut Parser<'_>) -> Vec<Word> {
+    let mut words = Vec::new();
+    while let TokenKind::Keyword(
+        word @ (Kw::Static
+        | Kw::Extern
+        | Kw::Inline
+        | Kw::Constexpr
+        | Kw::Explicit
+        | Kw::Typedef
+        | Kw::Friend
+        | Kw::Mutable
+        | Kw::Register),
+    ) = p.peek()
+    {
+        words.push((word, p.span()));
+        p.advance();
+    }
+    words
+}
+
 fn parameter(p: &mut Parser<'_>) -> Option<Param> {
     let start = p.span();
+    let words = declaration_words(p);
     let specs = specifier::parse(p, false)?;
+    declaration_rules::check_parameter(p, &words);
     let Some(base) = specs.ty else {
         let found = p.peek();
         p.error("expected-type", start, format!("expected a parameter's type, found {found}"));

@@ -21,13 +21,14 @@ pub(super) fn at_constructor_name(p: &Parser<'_>) -> bool {
     p.next_is(1, Punct::LParen) || constructor_with_args(p)
 }
 
-/// Outside of its class: `A::S::S(`. Classes that are templates (`S<T>::S(`) are known as none.
+/// Outside of its class: `A::S::S(`, or its destructor, `S::~`. Classes that are templates (`S<T>::S(`) are known as none.
 pub(super) fn at_qualified_constructor_name(p: &Parser<'_>) -> bool {
     let TokenKind::Ident(mut class) = p.peek() else { return false };
     let mut ahead = 1;
     while p.next_is(ahead, Punct::ColonColon)
-        && let TokenKind::Ident(name) = p.peek_at(ahead + 1)
+        && (p.next_is(ahead + 1, Punct::Tilde) || matches!(p.peek_at(ahead + 1), TokenKind::Ident(_)))
     {
+        let TokenKind::Ident(name) = p.peek_at(ahead + 1) else { return !p.scopes.in_class_body() };
         ahead += 2;
         if name == class && p.next_is(ahead, Punct::LParen) {
             return !p.scopes.in_class_body();
@@ -139,6 +140,7 @@ fn method_qualifiers(
         match p.peek() {
             TokenKind::Keyword(Kw::Const) => method.is_const = true,
             TokenKind::Keyword(Kw::Volatile) => method.is_volatile = true,
+            TokenKind::Keyword(Kw::Restrict) => {}
             TokenKind::Punct(Punct::Amp) => method.reference = Some(RefQualifier::Lvalue),
             TokenKind::Punct(Punct::AndAnd) => method.reference = Some(RefQualifier::Rvalue),
             TokenKind::Keyword(Kw::Noexcept) => {

@@ -4,6 +4,7 @@
 //! of parameters are gone after the body.
 
 use super::attribute::Attributes;
+use super::declaration_rules::{self, Word};
 use super::declarator::{ParsedDeclarator, Place};
 use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
@@ -37,9 +38,11 @@ pub(super) fn untyped_function(
         if !is_special {
             p.error("missing-type", start, "a function needs a result type");
         }
+        let words = specs.words.clone();
         let function = function::rest(p, specs, declarator);
         p.scopes.set_current(outer);
         let kind = ItemKind::Function(Arc::new(function));
+        check_words(p, &words, &kind, p.scopes.in_class_body());
         items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
         return items;
     }
@@ -68,6 +71,8 @@ pub(super) fn declarators(
     mut items: Vec<Item>,
     start: Span,
 ) -> Vec<Item> {
+    let (words, in_class) = (specs.words.clone(), p.scopes.in_class_body());
+    let mut is_first = true;
     while let Some(base) = specs.ty.clone() {
         // Parameters must be visible in the body, and invisible after.
         let entered = p.enter();
@@ -84,7 +89,9 @@ pub(super) fn declarators(
             enter_class_of(p, &declarator, outer, inner);
             let function = function::rest(p, specs, declarator);
             p.leave(entered);
+            declaration_rules::check_qualifiers(p, &function, in_class);
             let kind = ItemKind::Function(Arc::new(function));
+            check_words(p, &words, &kind, in_class);
             items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
             return items;
         }
@@ -102,6 +109,10 @@ pub(super) fn declarators(
             return items;
         }
         let kind = declared(p, declarator, &specs);
+        if is_first {
+            check_words(p, &words, &kind, in_class);
+        }
+        is_first = false;
         items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
         if !p.eat(Punct::Comma) {
             break;
@@ -109,6 +120,14 @@ pub(super) fn declarators(
     }
     p.end_at_semicolon("the declaration");
     items
+}
+
+fn check_words(p: &mut Parser<'_>, words: &[Word], kind: &ItemKind, in_class: bool) {
+    if let Some(declared) = declaration_rules::declared(kind, in_class)
+        && !words.is_empty()
+    {
+        declaration_rules::check(p, words, declared);
+    }
 }
 
 fn declare_function(p: &mut Parser<'_>, declarator: &ParsedDeclarator) {

@@ -1,7 +1,9 @@
 //! Loops, and the pragmas in front of them.
 
 use super::declarator::Place;
-use super::{Parser, ambiguity, bindings, decl, declarator, expr, init_list, specifier, stmt, variable};
+use super::{
+    Parser, ambiguity, attribute, bindings, decl, declarator, expr, init_list, specifier, stmt, variable,
+};
 use crate::ast::{Expr, ForInit, ItemKind, LoopHint, Stmt, StmtKind, Variable};
 use crate::token::{Kw, Name, Pragma, Punct, TokenKind, UnrollHint};
 use anymetal_diagnostics::Span;
@@ -9,10 +11,23 @@ use anymetal_diagnostics::Span;
 /// The variable, the names of its elements if they are bound, and the range.
 type RangeHeader = (Variable, Option<Vec<(Name, Span)>>, Expr);
 
-/// Loop pragmas in front of a statement. A hint before something else than a loop is dropped.
+/// Loop pragmas in front of a statement, which must be a loop.
 pub(super) fn loop_hint(p: &mut Parser<'_>) -> Option<LoopHint> {
+    let hint = loop_pragmas(p);
+    let is_loop = matches!(p.peek(), TokenKind::Keyword(Kw::For | Kw::While | Kw::Do));
+    if hint.is_some() && !is_loop && !attribute::at(p) {
+        p.error("misplaced-pragma", p.span(), "expected a `for`, `while` or `do` loop after the loop pragma");
+    }
+    hint
+}
+
+fn loop_pragmas(p: &mut Parser<'_>) -> Option<LoopHint> {
     let mut hint = None;
     loop {
+        let is_further = hint.is_some();
+        if is_further && matches!(p.peek(), TokenKind::Pragma(Pragma::Unroll(_) | Pragma::UnrollCountBegin)) {
+            p.error("misplaced-pragma", p.span(), "the loop has another pragma about unrolling");
+        }
         match p.peek() {
             TokenKind::Pragma(Pragma::Unroll(kind)) => {
                 p.advance();

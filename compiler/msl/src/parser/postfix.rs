@@ -26,6 +26,14 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Expr {
             }
             TokenKind::Punct(punct @ (Punct::Dot | Punct::Arrow)) => {
                 p.advance();
+                if destructor_call(p) {
+                    // There is nothing to run: classes with code in their destructors are refused.
+                    let void = TypeKind::Builtin(crate::ast::BuiltinType::Void);
+                    let ty = Type { kind: void, quals: Default::default(), span: p.since(start) };
+                    let kind = ExprKind::Cast(CastKind::CStyle, Box::new(ty), Box::new(expr));
+                    expr = expr::node(p, kind, start, height);
+                    continue;
+                }
                 let Some(member) = member_path(p) else { return expr::error(p) };
                 let kind = ExprKind::Member { base: Box::new(expr), arrow: punct == Punct::Arrow, member };
                 expr = expr::node(p, kind, start, height);
@@ -40,12 +48,35 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Expr {
     }
 }
 
+/// `~S()`, `S::~S()` after `.` or `->`; false if nothing happened.
+fn destructor_call(p: &mut Parser<'_>) -> bool {
+    if !p.is(Punct::Tilde) && !matches!(p.peek(), TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon)) {
+        return false;
+    }
+    let is_destructor = |p: &mut Parser<'_>| {
+        if !p.is(Punct::Tilde) {
+            qualified_name::path(p, Expected::Type)?;
+            p.eat(Punct::ColonColon).then_some(())?;
+        }
+        p.eat(Punct::Tilde).then_some(())?;
+        qualified_name::path(p, Expected::Type)?;
+        (p.eat(Punct::LParen) && p.eat(Punct::RParen)).then_some(())
+    };
+    // Most members are not followed by `::`, and not worth a try.
+    if !p.is(Punct::Tilde) && !p.next_is(1, Punct::ColonColon) && !p.next_is(1, Punct::Less) {
+        return false;
+    }
+    p.attempt(is_destructor).is_some()
+}
+
 /// `name`, `template name<…>`, `operator()`, `Base::name` after `.` or `->`.
 fn member_path(p: &mut Parser<'_>) -> Option<crate::ast::Path> {
     let start = p.span();
     let template_kw = p.eat_kw(Kw::Template);
     if p.is_kw(Kw::Operator) {
-        return Some(qualified_name::path(p, Expected::Value)?.path);
+        let mut path = qualified_name::path(p, Expected::Value)?.path;
+        path.segments[0].has_template_word = template_kw;
+        return Some(path);
     }
     let (name, span) = p.ident("a member's name")?;
     let args = if !p.is(Punct::Less) {
@@ -58,7 +89,11 @@ fn member_path(p: &mut Parser<'_>) -> Option<crate::ast::Path> {
         let is_template = |p: &Parser<'_>| p.is(Punct::LParen) || p.is(Punct::ColonColon);
         p.attempt(|p| qualified_name::template_args(p).filter(|_| is_template(p)))
     };
-    let segment = crate::ast::PathSegment { name, operator: None, args, span: p.since(span) };
+    let (has_template_word, span) = (template_kw, p.since(span));
+    if template_kw && args.is_none() && p.is(Punct::LParen) {
+        p.error("expected-token", span, "expected template arguments after a name with `template`");
+    }
+    let segment = crate::ast::PathSegment { name, operator: None, args, has_template_word, span };
     if p.is(Punct::ColonColon) {
         p.advance();
         let mut rest = qualified_name::path(p, Expected::Value)?.path;

@@ -74,7 +74,10 @@ fn path_segment(
         let args = if p.is(Punct::Less) { p.attempt(|p| template_args(p)) } else { None };
         let span = p.since(start);
         let name = Name::new("operator");
-        return Some((PathSegment { name, operator: Some(operator), args, span }, None));
+        return Some((
+            PathSegment { name, operator: Some(operator), args, has_template_word: template_kw, span },
+            None,
+        ));
     }
     let (name, _) = p.ident("a name")?;
     let entry = match (after_scope, looked_in) {
@@ -94,7 +97,11 @@ fn path_segment(
             _ => p.attempt(|p| template_args(p).filter(|_| may_follow_template_args(p))),
         };
     }
-    Some((PathSegment { name, operator: None, args, span: p.since(start) }, entry))
+    let span = p.since(start);
+    if template_kw && args.is_none() && p.is(Punct::LParen) {
+        p.error("expected-token", span, "expected template arguments after a name with `template`");
+    }
+    Some((PathSegment { name, operator: None, args, has_template_word: template_kw, span }, entry))
 }
 
 /// `T::name < …`: without `template` C++ says less-than; real code that means a template call

@@ -17,12 +17,15 @@ struct Head {
     specialisation: Option<Vec<TemplateArg>>,
     span: Span,
     known: Option<ScopeId>,
+    /// Whether the path has the word `template`.
+    has_template_word: bool,
 }
 
 /// `struct S … { … }`, or a reference to one (`struct S x`).
 pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
     let default = if p.is_kw(Kw::Class) { Access::Private } else { Access::Public };
     let kind = if p.is_kw(Kw::Union) { RecordKind::Union } else { RecordKind::Struct };
+    let start = p.span();
     p.advance();
     let mut attributes = Attributes::default();
     attribute::attributes(p, &mut attributes);
@@ -39,14 +42,21 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
     if !defines && !declares {
         // `struct S x`: a use.
         let name = head.name?;
-        let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), span: head.span });
+        // `struct` is part of the path's place: it makes the name known if it is not.
+        let span = start.to(head.span);
+        let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), span });
         path.segments.push(crate::ast::PathSegment {
             name,
             operator: None,
             args: head.specialisation,
+            has_template_word: false,
             span: head.span,
         });
         return Some(TypeKind::Path(path));
+    }
+    if head.has_template_word {
+        let message = "`template` cannot stand in the name of what is declared";
+        p.error("misplaced-specifier", head.span, message);
     }
     let scope = declare(p, &head);
     let bases = bases(p, default);
@@ -73,9 +83,23 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
 fn head(p: &mut Parser<'_>) -> Option<Head> {
     let span = p.span();
     if !matches!(p.peek(), TokenKind::Ident(_)) {
-        return Some(Head { name: None, scope: None, specialisation: None, span, known: None });
+        let has_template_word = false;
+        return Some(Head {
+            name: None,
+            scope: None,
+            specialisation: None,
+            span,
+            known: None,
+            has_template_word,
+        });
     }
+    let begin = p.at;
     let mut parsed = qualified_name::path(p, Expected::Type)?;
+    let words = p.tokens[begin..p.at].windows(2);
+    let has_template_word = words.into_iter().any(|pair| {
+        pair[0].kind == TokenKind::Punct(Punct::ColonColon)
+            && pair[1].kind == TokenKind::Keyword(Kw::Template)
+    });
     let last = parsed.path.segments.pop()?;
     let scope = (!parsed.path.segments.is_empty()).then_some(parsed.path);
     Some(Head {
@@ -84,6 +108,7 @@ fn head(p: &mut Parser<'_>) -> Option<Head> {
         specialisation: last.args,
         span: last.span,
         known: parsed.scope,
+        has_template_word,
     })
 }
 

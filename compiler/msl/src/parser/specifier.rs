@@ -1,6 +1,7 @@
 //! Declaration specifiers and type names.
 
 use super::attribute::Attributes;
+use super::declaration_rules::Word;
 use super::qualified_name::Expected;
 use super::scope::NameKind;
 use super::{Parser, attribute, declarator, enumeration, expr, function, qualified_name, record};
@@ -15,6 +16,8 @@ pub(super) struct Specifiers {
     pub(super) is_typedef: bool,
     pub(super) is_extern: bool,
     pub(super) attributes: Attributes,
+    /// The words that are not part of the type.
+    pub(super) words: Vec<Word>,
 }
 
 /// Type words seen so far.
@@ -136,6 +139,7 @@ pub(super) fn parse(p: &mut Parser<'_>, declares: bool) -> Option<Specifiers> {
         is_typedef: false,
         is_extern: false,
         attributes: Attributes::default(),
+        words: Vec::new(),
     };
     let mut quals = Qualifiers::default();
     let mut words = Words::default();
@@ -171,6 +175,7 @@ pub(super) fn parse(p: &mut Parser<'_>, declares: bool) -> Option<Specifiers> {
 
 /// `static`, `inline`, `typedef`, `kernel` and the like.
 fn declaration_word(p: &mut Parser<'_>, specs: &mut Specifiers) -> bool {
+    let span = p.span();
     let function = &mut specs.function;
     match p.peek() {
         TokenKind::Keyword(Kw::Static) => function.is_static = true,
@@ -195,7 +200,9 @@ fn declaration_word(p: &mut Parser<'_>, specs: &mut Specifiers) -> bool {
         }
         _ => return false,
     }
-    p.advance();
+    if let TokenKind::Keyword(word) = p.advance() {
+        specs.words.push((word, span));
+    }
     true
 }
 

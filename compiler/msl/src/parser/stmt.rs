@@ -256,7 +256,8 @@ pub(super) fn condition(p: &mut Parser<'_>) -> (Expr, Option<Box<Variable>>) {
         });
         if let Some((name, variable)) = declared {
             let span = variable.span;
-            let segment = crate::ast::PathSegment { name, operator: None, args: None, span };
+            let segment =
+                crate::ast::PathSegment { name, operator: None, args: None, has_template_word: false, span };
             let path = crate::ast::Path { global: false, segments: vec![segment], span };
             return (Expr { kind: ExprKind::Path(path), span }, Some(Box::new(variable)));
         }

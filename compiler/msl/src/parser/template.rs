@@ -4,7 +4,9 @@ use super::attribute::Attributes;
 use super::declarator::Place;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind};
-use super::{Parser, attribute, decl, declarator, expr, namespace, qualified_name, specifier};
+use super::{
+    Parser, attribute, decl, declaration_rules, declarator, expr, namespace, qualified_name, specifier,
+};
 use crate::ast::{
     Access, ExplicitInstantiation, Function, FunctionBody, FunctionName, FunctionSpecifiers, Item, ItemKind,
     MethodQualifiers, Noexcept, Path, TemplateParam, TemplateParamKind, TemplateParams,
@@ -51,6 +53,13 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
         _ => decl::declaration(p, place),
     };
     let span = p.since(start);
+    if let Some(first) = items.first().filter(|item| item.template.is_none()) {
+        let is_first = declaration_rules::template_name(&first.kind)
+            .is_some_and(|name| p.template_names.insert((p.scopes.outside_template(), name)));
+        if is_first {
+            declaration_rules::check_template_params(p, &params, &first.kind);
+        }
+    }
     let mut params = Some(params);
     // The last first, which mostly is the only one.
     for (left, item) in items.iter_mut().enumerate().rev() {

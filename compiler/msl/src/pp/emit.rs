@@ -101,9 +101,10 @@ fn char_kind(pp: &mut Preprocessor<'_>, token: PpToken) -> TokenKind {
 
 fn report_literal(pp: &mut Preprocessor<'_>, span: Span, problems: Vec<String>) {
     for problem in problems {
-        let empty = problem.starts_with("empty");
+        // Clang takes these with a warning.
+        let is_usable = problem.starts_with("unknown") || problem.starts_with("character literal holds");
         pp.report(|| {
-            if empty {
+            if !is_usable {
                 Diagnostic::error("invalid-literal", span, problem)
             } else {
                 Diagnostic::warning("invalid-literal", span, problem)

@@ -38,8 +38,11 @@ pub(super) fn operator(pp: &mut Preprocessor<'_>, name: PpToken) {
 /// The tokens that stand for a pragma in the token stream; none for those without a meaning here. Reports
 /// floating-point pragmas in unknown forms, which are ignored.
 fn interpret(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) -> Vec<PpToken> {
-    let mut made = Made { tokens: Vec::new(), ignored: Vec::new(), span };
+    let mut made = Made { tokens: Vec::new(), ignored: Vec::new(), wrong: Vec::new(), span };
     made.interpret(tokens);
+    for (span, message) in made.wrong {
+        pp.report(|| Diagnostic::error("invalid-pragma", span, message));
+    }
     for (span, message) in made.ignored {
         pp.report(|| Diagnostic::warning("unknown-pragma", span, message));
     }
@@ -65,6 +68,8 @@ struct Made {
     tokens: Vec<PpToken>,
     /// What is wrong with the pragma, and where.
     ignored: Vec<(Span, String)>,
+    /// The same of those that are errors.
+    wrong: Vec<(Span, String)>,
     span: Span,
 }
 
@@ -73,9 +78,14 @@ impl Made {
         let words: Vec<&str> = tokens.iter().take(2).map(word).collect();
         match words[..] {
             ["unroll"] => self.pragma(Pragma::Unroll(UnrollHint::Enable)),
-            ["unroll", ..] => self.unroll_count(&tokens[1..]),
+            ["unroll", ..] => {
+                let count = &tokens[1..];
+                if self.is_operand("unroll", count) {
+                    self.unroll_count(count);
+                }
+            }
             ["nounroll", ..] => self.pragma(Pragma::Unroll(UnrollHint::Disable)),
-            ["clang", "loop"] => self.options(&tokens[2..], Self::loop_option),
+            ["clang", "loop"] => self.loop_options(&tokens[2..]),
             ["METAL" | "clang", "fp"] => self.fp_options(&tokens[2..]),
             ["STDC", ..] => self.standard(&tokens[1..]),
             _ => {}
@@ -149,20 +159,56 @@ impl Made {
         self.pragma(Pragma::End);
     }
 
-    /// Calls `option` with the name and the operand of every `name(operand)`.
-    fn options(&mut self, tokens: &[PpToken], option: fn(&mut Self, &str, &[PpToken])) {
-        let mut position = 0;
-        while let Some(name) = tokens.get(position) {
-            position += 1;
-            if name.kind != PpKind::Ident
-                || !tokens.get(position).is_some_and(|next| next.is_punct(Punct::LParen))
-            {
-                continue;
+    fn refuse(&mut self, token: Option<&PpToken>, message: String) {
+        self.wrong.push((token.map_or(self.span, |token| token.span), message));
+    }
+
+    /// Whether the tokens after an option are an argument in parentheses, or one without.
+    fn is_operand(&mut self, option: &str, operand: &[PpToken]) -> bool {
+        let problem = match operand {
+            [open, close] if open.is_punct(Punct::LParen) && close.is_punct(Punct::RParen) => {
+                format!("`{option}` needs an argument")
             }
-            let length = balanced_length(&tokens[position..]);
-            let operand = &tokens[position..position + length];
-            position += length;
-            option(self, name.name.as_str(), operand);
+            [open, ..] if open.is_punct(Punct::LParen) && !is_closed(operand) => {
+                format!("expected `)` to end the argument of `{option}`")
+            }
+            _ => return true,
+        };
+        self.refuse(operand.last(), problem);
+        false
+    }
+
+    /// One or more `option(argument)` about a loop.
+    fn loop_options(&mut self, tokens: &[PpToken]) {
+        if tokens.is_empty() {
+            self.refuse(None, format!("expected an option after `loop`: {}", option_names()));
+        }
+        let mut rest = tokens;
+        while let Some((name, after)) = rest.split_first() {
+            let option = word(name);
+            let Some((_, values)) = LOOP_OPTIONS.iter().find(|(known, _)| *known == option) else {
+                // After an option there may be more text, which clang ignores with a warning.
+                if rest.len() == tokens.len() || name.kind == PpKind::Ident {
+                    self.refuse(Some(name), format!("unknown option of a loop; known: {}", option_names()));
+                }
+                return;
+            };
+            if !after.first().is_some_and(|next| next.is_punct(Punct::LParen)) {
+                self.refuse(Some(name), format!("expected `(` after `{option}`"));
+                return;
+            }
+            let length = balanced_length(after);
+            let operand = &after[..length];
+            if !self.is_operand(option, operand) {
+                return;
+            }
+            if !values.is_empty() && !values.contains(&operand_word(operand)) {
+                let message = format!("the argument of `{option}` is one of {}", values.join(", "));
+                self.refuse(operand.get(1), message);
+                return;
+            }
+            self.loop_option(option, operand);
+            rest = &after[length..];
         }
     }
 
@@ -175,6 +221,34 @@ impl Made {
             _ => {}
         }
     }
+}
+
+/// The options of `#pragma clang loop`, and the words that each takes; none where it takes a number.
+const LOOP_OPTIONS: &[(&str, &[&str])] = &[
+    ("vectorize", &["enable", "assume_safety", "disable"]),
+    ("vectorize_width", &[]),
+    ("vectorize_predicate", &["enable", "disable"]),
+    ("interleave", &["enable", "assume_safety", "disable"]),
+    ("interleave_count", &[]),
+    ("unroll", &["enable", "full", "disable"]),
+    ("unroll_count", &[]),
+    ("pipeline", &["disable"]),
+    ("pipeline_initiation_interval", &[]),
+    ("distribute", &["enable", "disable"]),
+];
+
+fn option_names() -> String {
+    LOOP_OPTIONS.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join(", ")
+}
+
+/// Whether the parenthesis at the start is closed by the last token.
+fn is_closed(tokens: &[PpToken]) -> bool {
+    let depth = |open: usize, token: &PpToken| match token.kind {
+        PpKind::Punct(Punct::LParen) => open + 1,
+        PpKind::Punct(Punct::RParen) => open.saturating_sub(1),
+        _ => open,
+    };
+    tokens.iter().fold(0, depth) == 0
 }
 
 /// The word, if it is one.

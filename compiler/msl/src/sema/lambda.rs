@@ -263,7 +263,8 @@ fn replace_auto(ty: &mut ast::Type, name: Name) -> bool {
     match &mut ty.kind {
         TypeKind::Auto => {
             let span = ty.span;
-            let segment = ast::PathSegment { name, operator: None, args: None, span };
+            let segment =
+                ast::PathSegment { name, operator: None, args: None, has_template_word: false, span };
             ty.kind = TypeKind::Path(ast::Path { global: false, segments: vec![segment], span });
             true
         }
