@@ -147,6 +147,55 @@ pub fn resolve_includes(
     })
 }
 
+/// A program after parsing, with what was reported.
+struct Parsed {
+    map: SourceMap,
+    sink: Sink,
+    unit: sema::Unit,
+    marks: Vec<Mark>,
+    origin: Origin,
+}
+
+/// Preprocesses and parses a program, and enters its declarations, as far as errors let it.
+fn parse_unit(
+    name: &str,
+    source: &[u8],
+    options: &CompileOptions,
+    loader: &mut (dyn IncludeLoader + Send),
+) -> Parsed {
+    let headers = headers();
+    let mut map = headers.map.clone();
+    let mut sink = Sink::new();
+    let main = map.add_bytes(name, source);
+    let settings = options.of_preprocessor();
+    let preprocess = || pp::preprocess(main, &headers.macros, &settings, loader, &mut map, &mut sink);
+    let (mut output, prelude) = beside_prelude(preprocess);
+    if !output.complete {
+        output.tokens.drain(..output.tokens.len().saturating_sub(1));
+    }
+    let marks = marks::take(&mut output.tokens);
+    let includes = std::mem::take(&mut output.includes);
+    let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
+    let unit = sema::Unit::new(prelude.symbols.clone(), parsed.items, &mut sink);
+    let origin = Origin { main, definitions: options.definitions.clone(), includes };
+    Parsed { map, sink, unit, marks, origin }
+}
+
+/// Reports everything that is wrong with a program, in all functions, whether an entry point reaches them or
+/// not. Unlike [`Library::parse`], an error does not end it.
+pub fn check_source(
+    name: &str,
+    source: &[u8],
+    options: &CompileOptions,
+    loader: &mut (dyn IncludeLoader + Send),
+) -> Diagnostics {
+    on_large_stack(move || {
+        let Parsed { map, mut sink, unit, .. } = parse_unit(name, source, options, loader);
+        unit.check_all(&mut sink);
+        Diagnostics { map, list: sink.into_diagnostics() }
+    })
+}
+
 impl Library {
     /// Preprocesses, parses and declares a program. Errors may leave no library.
     pub fn parse(
@@ -164,26 +213,9 @@ impl Library {
         options: &CompileOptions,
         loader: &mut (dyn IncludeLoader + Send),
     ) -> (Option<Self>, Diagnostics) {
-        let headers = headers();
-        let mut map = headers.map.clone();
-        let mut sink = Sink::new();
-        let main = map.add_bytes(name, source);
-        let settings = options.of_preprocessor();
-        let preprocess = || pp::preprocess(main, &headers.macros, &settings, loader, &mut map, &mut sink);
-        let (mut output, prelude) = beside_prelude(preprocess);
-        if !output.complete {
-            output.tokens.drain(..output.tokens.len().saturating_sub(1));
-        }
-        let marks = marks::take(&mut output.tokens);
-        let includes = std::mem::take(&mut output.includes);
-        let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
-        drop(output);
-        let usable = !sink.has_errors();
-        let unit = sema::Unit::new(prelude.symbols.clone(), parsed.items, &mut sink);
-        let usable = usable && !sink.has_errors();
-        let kernels = unit.kernels();
-        let list = sink.into_diagnostics();
-        let diagnostics = Diagnostics { map: map.clone(), list };
+        let Parsed { map, sink, unit, marks, origin } = parse_unit(name, source, options, loader);
+        let (usable, kernels) = (!sink.has_errors(), unit.kernels());
+        let diagnostics = Diagnostics { map: map.clone(), list: sink.into_diagnostics() };
         if !usable {
             return (None, diagnostics);
         }
@@ -191,7 +223,6 @@ impl Library {
             symbols.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect()
         };
         let (kernels, visible_functions) = (named(kernels), named(unit.visible_functions()));
-        let origin = Origin { main, definitions: options.definitions.clone(), includes };
         let options =
             lower::Options { math_mode: options.math_mode, for_sanitizer: false, logging: options.logging };
         (Some(Self { map, unit, kernels, visible_functions, options, marks, origin }), diagnostics)

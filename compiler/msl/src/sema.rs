@@ -96,6 +96,7 @@ mod dispatch;
 mod entities;
 mod enumeration;
 mod evaluate;
+mod everything;
 mod expr;
 mod fn_context;
 mod fold;
@@ -112,12 +113,14 @@ mod member;
 mod names;
 mod noexcept;
 mod operator;
+mod order;
 mod out_of_line;
 mod overload;
 mod packs;
 mod path;
 mod pattern;
 mod record;
+mod redeclare;
 mod resolve_type;
 mod scopes;
 mod special;
@@ -130,6 +133,8 @@ mod template_args;
 mod template_template;
 mod traits;
 mod type_names;
+mod uninstantiated;
+mod using_rules;
 mod value_category;
 mod values;
 mod variable;
@@ -138,7 +143,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-use crate::ast::{FunctionBody, Item, ItemKind};
+use crate::ast::{Item, ItemKind};
 use crate::functions::{FunctionHandle, FunctionHandles};
 use crate::hir::{Kernel, Program};
 use crate::stack::on_large_stack;
@@ -183,8 +188,31 @@ impl Unit {
     /// Enters a parsed program's declarations. Bodies are not checked here.
     pub fn new(prelude: Arc<Prelude>, items: Vec<Item>, sink: &mut Sink) -> Self {
         let layer = Layer::build(Some(prelude.layer.clone()), items, sink);
+        redeclare::check(&layer, sink);
         let entrances = kernel::entrances(&layer);
-        Self { layer, entrances }
+        let unit = Self { layer, entrances };
+        if !sink.has_errors() && redeclare::may_repeat_functions(&unit.layer) {
+            unit.check_alone(sink, |checker, layer| redeclare::check_functions(checker, layer));
+        }
+        unit
+    }
+
+    /// Runs a check of the whole unit; an error of the system that leaves no thread leaves no report.
+    fn check_alone(
+        &self,
+        sink: &mut Sink,
+        check: impl for<'a> Fn(&mut Checker<'a>, &'a Layer) + Sync + Send,
+    ) {
+        let found = on_large_stack(|| {
+            let arena = Arena::default();
+            let functions = FunctionHandles::default();
+            let mut checker = Checker::new(&self.layer, &arena, self.links(&functions, Span::NONE));
+            check(&mut checker, &self.layer);
+            checker.diagnostics.take()
+        });
+        for diagnostic in found.map_or_else(|_| Vec::new(), Sink::into_diagnostics) {
+            sink.push(diagnostic);
+        }
     }
 
     /// The entry points, in the order they are declared: kernels that are no templates, and explicit
@@ -269,8 +297,11 @@ impl Unit {
             let arena = Arena::default();
             let functions = FunctionHandles::default();
             let mut checker = Checker::new(&self.layer, &arena, self.links(&functions, Span::NONE));
-            check_everything(&mut checker, &self.layer, &self.entrances);
-            checker.diagnostics.finish();
+            everything::check(&mut checker, &self.layer, &self.entrances);
+            // A failure that the parser has reported is not reported again.
+            if !sink.has_errors() {
+                checker.diagnostics.finish();
+            }
             checker.diagnostics.take()
         });
         for diagnostic in found.map_or_else(|_| Vec::new(), Sink::into_diagnostics) {
@@ -343,56 +374,6 @@ fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
         {
             let scope = checker.scopes.of_item(id);
             checker.in_scope(scope, |c| evaluate::static_assert(c, cond, *message, entry.item.span));
-        }
-    }
-}
-
-fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: &[kernel::Entrance]) {
-    check_static_assertions(checker, layer);
-    for (id, entry) in layer.own_items() {
-        if checker.diagnostics.gave_up() {
-            return;
-        }
-        let scope = checker.scopes.of_item(id);
-        match &entry.item.kind {
-            ItemKind::Function(function)
-                if entry.item.template.is_none()
-                    && function.scope.is_none()
-                    && !function.specifiers.is_other_stage
-                    && matches!(function.body, FunctionBody::Block(_)) =>
-            {
-                let decl = checker.functions.declare(function, None, scope, None);
-                if let Some(func) = function::instantiate(checker, decl, std::rc::Rc::from([]), function.span)
-                {
-                    function::ensure_body(checker, func);
-                }
-            }
-            ItemKind::Variable(variable)
-                if entry.item.template.is_none() && variable.declarator.scope.is_none() =>
-            {
-                let decl = entities::VarDecl { variable, template: None, scope };
-                variable::global_of(checker, decl, None, variable.span);
-            }
-            ItemKind::Alias(alias) if entry.item.template.is_none() => {
-                checker.in_scope(scope, |c| lookup::unqualified(c, alias.name));
-            }
-            ItemKind::Record(record) if entry.item.template.is_none() && record.members.is_some() => {
-                let ty = record::plain(&mut checker.types, &mut checker.records, record, scope);
-                record::complete_type(checker, ty, record.span);
-            }
-            _ => {}
-        }
-    }
-    for entrance in entrances.iter().filter(|entrance| entrance.kind == EntranceKind::Kernel) {
-        if checker.diagnostics.gave_up() {
-            return;
-        }
-        if let Some(func) = kernel::function(checker, entrance) {
-            kernel::check_params(checker, func);
-            let max_threads = kernel::max_threads(checker, func);
-            kernel::required_threads(checker, func, max_threads);
-            kernel::check_result(&checker.functions, &mut checker.diagnostics, func, entrance.span);
-            collect::check_reachable(checker, func);
         }
     }
 }

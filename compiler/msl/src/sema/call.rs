@@ -8,7 +8,9 @@ mod associated;
 mod known;
 mod method;
 
-pub(super) use arguments::{check_arg, check_args, clause_args, convert_arg, default_arguments};
+pub(super) use arguments::{
+    check_arg, check_args, check_default_arguments, clause_args, convert_arg, default_arguments,
+};
 pub(super) use associated::{argument_dependent, metal_namespace};
 pub(super) use known::{function, known, overloaded};
 pub(super) use method::{member_target, this_object};
@@ -79,6 +81,10 @@ fn path_call<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, args: &'a [ast::Expr
         Ok(target) => target_call(cx, target, path, args, span),
         Err(Miss::Unknown { name, span: at, within: None }) => {
             let Some(args) = arguments::check_args(cx, args) else {
+                // Arguments that are not known may lead to a function that is not visible here.
+                if cx.diagnostics.in_template() {
+                    return cx.poison(span);
+                }
                 path::report_miss(
                     &cx.scopes,
                     &cx.records,

@@ -49,6 +49,8 @@ pub(super) struct Checker<'a> {
     pub(super) placeholders: Placeholders,
     pub(super) made: MadeSyntax<'a>,
     pub(super) names: KnownNames,
+    /// Whether code that nothing uses is checked.
+    pub(super) checks_everything: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -72,6 +74,7 @@ impl<'a> Checker<'a> {
             placeholders: Placeholders::default(),
             made: MadeSyntax::new(arena),
             names: KnownNames::new(),
+            checks_everything: false,
         }
     }
 
@@ -101,6 +104,12 @@ impl<'a> Checker<'a> {
     pub(super) fn values(&mut self) -> Values<'_> {
         let Self { types, data, function, local_constants, .. } = self;
         Values { types, data, function, local_constants }
+    }
+
+    /// Whether a type is in error, or depends on template arguments that are not known.
+    pub(super) fn is_dependent(&self, ty: hir::Ty) -> bool {
+        let shows_it = || self.types.display(ty).contains(super::diagnostics::DEPENDENT);
+        ty.is_error() || (self.diagnostics.in_template() && shows_it())
     }
 
     /// A type for messages.

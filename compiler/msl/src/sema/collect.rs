@@ -135,6 +135,21 @@ pub(super) fn check_reachable(cx: &mut Checker<'_>, root: FuncId) {
     }
 }
 
+/// Checks the bodies of functions and of everything they call, as far as they have definitions.
+pub(super) fn check_defined(cx: &mut Checker<'_>, roots: Vec<FuncId>) {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut work = roots;
+    while let Some(func) = work.pop() {
+        if !seen.insert(func) || cx.diagnostics.gave_up() {
+            continue;
+        }
+        if function::has_code(cx, func) {
+            function::ensure_body(cx, func);
+        }
+        work.extend(callees_of(&cx.functions, func));
+    }
+}
+
 /// The functions that a checked function calls, the first one last.
 fn callees_of(functions: &Functions<'_>, func: FuncId) -> Vec<FuncId> {
     let mut called = Vec::new();

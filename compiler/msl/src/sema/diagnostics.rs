@@ -13,6 +13,9 @@ use anymetal_diagnostics::{Diagnostic, Severity, Sink, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
+/// How messages show what depends on template arguments that are not known: such a message says nothing.
+pub(super) const DEPENDENT: &str = "<error>";
+
 /// The most entries of a trace that goes through bodies of member functions.
 const MAX_TRACE: usize = 64;
 
@@ -53,6 +56,8 @@ pub(super) struct Diagnostics {
     limit_hit: Option<Diagnostic>,
     /// Set when a limit was hit: nothing more is worth doing.
     gave_up: bool,
+    /// Whether the code of a template is checked without arguments (see `sema::uninstantiated`).
+    in_template: bool,
 }
 
 impl Diagnostics {
@@ -63,6 +68,9 @@ impl Diagnostics {
 
     /// Reports a diagnostic; the instantiation trace is added.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        if self.in_template && diagnostic.message.contains(DEPENDENT) {
+            return;
+        }
         self.report_limit();
         if self.gave_up && diagnostic.severity == Severity::Error && self.sink.has_errors() {
             return;
@@ -139,6 +147,10 @@ impl Diagnostics {
         let mut at = self.trace.as_ref();
         for _ in 0..SHOWN {
             let Some(entry) = at else { break };
+            if self.in_template && entry.text.contains(DEPENDENT) {
+                at = entry.outer.as_ref();
+                continue;
+            }
             diagnostic = diagnostic.with_note(entry.span, entry.text.clone());
             at = entry.outer.as_ref();
         }
@@ -203,11 +215,23 @@ impl Diagnostics {
         }
     }
 
+    // --- templates without arguments
+
+    /// Whether the code of a template is checked without arguments.
+    pub(super) fn in_template(&self) -> bool {
+        self.in_template
+    }
+
+    /// Begins or ends that; returns what was the case before.
+    pub(super) fn set_in_template(&mut self, in_template: bool) -> bool {
+        std::mem::replace(&mut self.in_template, in_template)
+    }
+
     // --- failures without a report
 
     /// Returns poison, and records that it was created.
     pub(super) fn poison(&mut self, span: Span) -> Expr {
-        if self.quiet == 0 && self.unexplained.is_none() && !self.sink.has_errors() {
+        if self.quiet == 0 && !self.in_template && self.unexplained.is_none() && !self.sink.has_errors() {
             self.unexplained = Some(span);
         }
         Expr::value(ExprKind::Error, Ty::ERROR, span)

@@ -38,6 +38,18 @@ pub(super) enum TArg {
     Pack(Rc<[TArg]>),
 }
 
+impl TArg {
+    /// Whether it stands for an argument that is not known.
+    pub(super) fn is_unknown(&self) -> bool {
+        match self {
+            Self::Type(ty) => ty.ty.is_error(),
+            Self::Value(ty, _) => ty.is_error(),
+            Self::Pack(elements) => elements.iter().any(Self::is_unknown),
+            Self::Function(_) | Self::Template(_) => false,
+        }
+    }
+}
+
 /// What a name in a block stands for.
 #[derive(Clone, Debug)]
 pub(super) enum LocalDecl {

@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::convert::promote;
 use super::entities::{Found, LocalDecl};
-use super::evaluate::integer_of;
+use super::evaluate::{holds, integer_of};
 use super::scopes::{ScopeId, ScopeKind};
 use super::{convert, evaluate, expr, resolve_type};
 use crate::ast::{self, NodeId};
@@ -129,7 +129,15 @@ fn evaluate_enumerators(cx: &mut Checker<'_>, id: EnumId, scope: ScopeId) {
                 let value = expr::check(cx, expr);
                 let value = convert::builtin_operand(cx, value);
                 let ty = value.ty.ty;
-                if ty.is_error() { None } else { evaluate::constant_integer(cx, value).map(|n| (n, ty)) }
+                if ty.is_error() {
+                    return None;
+                }
+                let info = cx.types.enumeration(id);
+                if info.is_fixed {
+                    let fixed = Ty::scalar(info.underlying);
+                    evaluate::refuse_narrowing(cx, &value, fixed, "the enumerator's value");
+                }
+                evaluate::constant_integer(cx, value).map(|n| (n, ty))
             })
         });
         let (value, ty) = written.unwrap_or_else(|| cx.enums.next_enumerator(&cx.types, id));
@@ -148,19 +156,6 @@ fn evaluate_enumerators(cx: &mut Checker<'_>, id: EnumId, scope: ScopeId) {
 pub(super) fn enumerator<'a>(cx: &mut Checker<'a>, ast: &'a ast::Enum, scope: ScopeId, n: u32) -> Found<'a> {
     let ty = type_of(cx, ast, scope);
     cx.enums.enumerator_of(&cx.types, ty, n as usize).unwrap_or(Found::Error)
-}
-
-/// Whether an integer type has the value.
-fn holds(scalar: ScalarTy, value: i128) -> bool {
-    let bits = scalar.size() * 8;
-    if scalar == ScalarTy::Bool {
-        (0..=1).contains(&value)
-    } else if scalar.is_signed() {
-        let half = 1i128 << (bits - 1);
-        (-half..half).contains(&value)
-    } else {
-        (0..1i128 << bits).contains(&value)
-    }
 }
 
 /// The underlying type that Clang chooses for an unscoped enumeration of these values, and the type that it

@@ -17,8 +17,10 @@ pub(super) enum Returns {
 /// The spelling of `auto` in a result type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AutoReturn {
-    /// `auto`, `auto*`
+    /// `auto`
     Plain,
+    /// `auto*`
+    Pointer,
     /// `auto&`, `const auto&`
     Reference { is_const: bool },
     /// `decltype(auto)`

@@ -23,7 +23,7 @@ use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 pub(super) use body::{ensure_body, return_type};
-pub(super) use definition::{find_definition, specialisation};
+pub(super) use definition::{find_definition, has_code, specialisation};
 pub(super) use registry::Functions;
 pub(super) use signature::{
     add_param_types, args_with_deduction, param_pattern, param_types, patterns_of, signature,
@@ -132,24 +132,18 @@ pub(super) fn instantiate(
     if let Some(known) = cx.functions.instance(id, &args) {
         return Some(known);
     }
-    let decl = cx.functions.decl(id);
-    let (ast, template, outer) = (decl.ast, decl.template, decl.scope);
-    let scope = match template {
-        Some(template) => cx.scopes.template_scope(&template.params, &args, outer),
-        None => outer,
-    };
-    let (params, ret) = match template {
-        Some(_) => cx.instantiating(
-            |cx| instantiation_text(cx, id, &args),
-            span,
-            |cx| cx.in_scope(scope, |cx| signature::signature(cx, ast)),
-        )??,
-        // Its own rights count, which those of a friend are.
-        None if cx.functions.decl(id).owner.is_none() => {
-            cx.without_access(|cx| signature::plain_signature(cx, ast, scope, span))?
-        }
-        None => signature::plain_signature(cx, ast, scope, span)?,
-    };
+    let ast = cx.functions.decl(id).ast;
+    let key = (id, args.clone());
+    if cx.functions.signatures.contains(&key) {
+        let message = format!("the type of `{}` depends on itself", spelling::function(&ast.name));
+        cx.error("auto-recursion", span, message);
+        return None;
+    }
+    cx.functions.signatures.push(key);
+    let signature = checked_signature(cx, id, &args, span);
+    cx.functions.signatures.pop();
+    let (scope, (params, ret)) = signature?;
+    let template = cx.functions.decl(id).template;
     let mut name = decl_name(&cx.types, &cx.functions, id);
     if !args.is_empty() {
         name = format!("{name}<{}>", template_args::show_args(cx, &args));
@@ -175,6 +169,34 @@ pub(super) fn instantiate(
     });
     cx.functions.set_instance(id, args, func);
     Some(func)
+}
+
+/// The scope and the signature of an instance.
+fn checked_signature(
+    cx: &mut Checker<'_>,
+    id: FnDeclId,
+    args: &Rc<[TArg]>,
+    span: Span,
+) -> Option<(ScopeId, Signature)> {
+    let decl = cx.functions.decl(id);
+    let (ast, template, outer) = (decl.ast, decl.template, decl.scope);
+    let scope = match template {
+        Some(template) => cx.scopes.template_scope(&template.params, args, outer),
+        None => outer,
+    };
+    let signature = match template {
+        Some(_) => cx.instantiating(
+            |cx| instantiation_text(cx, id, args),
+            span,
+            |cx| cx.in_scope(scope, |cx| signature::signature(cx, ast)),
+        )??,
+        // Its own rights count, which those of a friend are.
+        None if cx.functions.decl(id).owner.is_none() => {
+            cx.without_access(|cx| signature::plain_signature(cx, ast, scope, span))?
+        }
+        None => signature::plain_signature(cx, ast, scope, span)?,
+    };
+    Some((scope, signature))
 }
 
 /// The trace of a member function of an instantiated class.

@@ -23,7 +23,7 @@ use anymetal_diagnostics::Span;
 use anymetal_ir::Query;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(super) use instantiation::function;
+pub(super) use instantiation::{function, instantiated};
 pub(super) use params::{attribute_index, check_params, thread_fact_type};
 pub(super) use stage_in::fetches;
 

@@ -217,6 +217,12 @@ pub(super) fn check_index<'a>(
     }
     let object = convert::builtin_operand(cx, object);
     let index = convert::builtin_operand(cx, index);
+    // `3[p]` is `p[3]`.
+    let is_array = |ty: Ty| cx.types.pointee(ty).is_some() || cx.types.as_array(ty).is_some();
+    let (object, index) = match is_array(index.ty.ty) && cx.types.as_scalar(object.ty.ty).is_some() {
+        true => (index, object),
+        false => (object, index),
+    };
     let index = cx.values().rvalue(index);
     if arithmetic_scalar(&cx.types, index.ty.ty).is_none_or(|scalar| scalar.is_float()) {
         let shown = cx.types.display(index.ty.ty);

@@ -57,6 +57,23 @@ fn declares_noexcept(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) -> bool
     holds.ok().flatten().unwrap_or(false)
 }
 
+/// Checks the condition of a function's `noexcept(…)`.
+pub(super) fn check_specifier(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) {
+    let ast = cx.functions.decl(decl).ast;
+    let Noexcept::If(condition) = &ast.noexcept else { return };
+    let (scope, params) = (cx.functions.inst(func).scope, cx.functions.inst(func).params.clone());
+    cx.in_scope(scope, |cx| {
+        function::with_param_names(cx, ast, &params, |cx| {
+            cx.function.unevaluated += 1;
+            let value = expr::check(cx, condition);
+            cx.function.unevaluated -= 1;
+            if !value.ty.ty.is_error() {
+                evaluate::constant_condition(cx, value);
+            }
+        });
+    });
+}
+
 fn callee(expr: &Expr) -> Option<FuncId> {
     match expr.kind {
         ExprKind::Call(func, _) | ExprKind::Construct(func, _) => Some(func),

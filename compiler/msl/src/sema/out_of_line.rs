@@ -59,7 +59,9 @@ pub(super) fn definition<'a>(
             best = Some((fit, Definition { ast, scope }));
         }
     }
-    best.map(|(_, definition)| definition)
+    let (_, definition) = best?;
+    cx.functions.served.insert(definition.ast.id);
+    Some(definition)
 }
 
 /// Whether a definition written with this scope (`S<T>` in `S<T>::f`) serves the class; and the scope

@@ -65,11 +65,22 @@ pub(super) enum NoOverload {
 pub(super) fn resolve<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>) -> Option<FuncId> {
     match find(cx, call) {
         Ok(func) => Some(func),
+        Err(_) if is_undecided(cx, call) => None,
         Err(problem) => {
             report_none(cx, call, problem);
             None
         }
     }
+}
+
+/// Whether template arguments that are not known may decide which function a call means.
+fn is_undecided(cx: &Checker<'_>, call: &Call<'_, '_>) -> bool {
+    let in_template = |&decl: &FnDeclId| cx.scopes.is_in_template(cx.functions.decl(decl).scope);
+    let is_open = |arg: &Arg<'_>| match arg {
+        Arg::Expr(value) => cx.is_dependent(value.ty.ty),
+        Arg::List(..) | Arg::Functions(..) => true,
+    };
+    cx.diagnostics.in_template() && (call.decls.iter().any(in_template) || call.args.iter().any(is_open))
 }
 
 fn report_none<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>, problem: NoOverload) {

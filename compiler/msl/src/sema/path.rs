@@ -1,12 +1,12 @@
 //! Qualified names: `a::b<T>::template c<4>`, segment by segment.
 
 use super::checker::Checker;
-use super::diagnostics::Diagnostics;
+use super::diagnostics::{DEPENDENT, Diagnostics};
 use super::entities::{Found, LocalDecl, TArg};
 use super::record::Records;
 use super::scopes::Scopes;
 use super::table::{NsId, operator_key};
-use super::{access, ambiguity, lookup, record, spelling, template_args};
+use super::{access, ambiguity, lookup, order, record, spelling, template_args};
 use crate::ast::{self, Path, PathSegment};
 use crate::hir::{QualTy, TyKind};
 use crate::token::Name;
@@ -99,6 +99,16 @@ pub(super) fn resolve_prefix<'a>(
         report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "namespace or type");
         return Err(Miss::Reported);
     };
+    let declares_itself = path.span.lo < first.span.lo;
+    if !path.global && !declares_itself && class.is_none() && order::is_too_early(cx, &found, key, first.span)
+    {
+        let miss = Miss::Unknown { name: key, span: first.span, within: None };
+        if rest.is_empty() {
+            return Err(miss);
+        }
+        report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "namespace or type");
+        return Err(Miss::Reported);
+    }
     let found = ambiguity::unambiguous(&mut cx.diagnostics, found, first.span)?;
     if class.is_some_and(|class| !access::check(cx, class, key, &found, true, first.span)) {
         return Err(Miss::Reported);
@@ -129,6 +139,17 @@ pub(super) fn resolve_in_type<'a>(
     Ok(target)
 }
 
+/// Reports template arguments after a name in something that depends on template parameters: without
+/// `template`, `<` means less-than there (C++14 [temp.names]).
+pub(super) fn require_template_word(diagnostics: &mut Diagnostics, segment: &PathSegment) {
+    if diagnostics.in_template() && segment.args.is_some() && !segment.has_template_word {
+        let name =
+            segment.operator.as_ref().map_or_else(|| segment.name.to_string(), |_| "operator".to_owned());
+        let message = format!("write `template` before `{name}`, which is a member of a dependent type");
+        diagnostics.error("missing-template", segment.span, message);
+    }
+}
+
 /// Looks a segment up in what the segments before it mean.
 fn lookup_member_of<'a>(
     cx: &mut Checker<'a>,
@@ -156,6 +177,9 @@ fn lookup_member_of<'a>(
             }
         },
     };
+    if ty.ty.is_error() {
+        require_template_word(&mut cx.diagnostics, segment);
+    }
     let found = lookup_in_type(cx, ty, key, segment.span)?;
     // The object of `Base::x` is of a derived class, which has the rights of one.
     accessible(cx, ty, key, found, false, segment.span)
@@ -186,11 +210,14 @@ pub(super) fn lookup_in_type<'a>(
     match *cx.types.kind(ty.ty) {
         TyKind::Error => Err(Miss::Reported),
         TyKind::Record(record) => {
-            let found = record::lookup(cx, record, key).ok_or_else(|| Miss::Unknown {
-                name: key,
-                span,
-                within: Some(format!("`{}`", cx.show(ty.unqualified()))),
-            })?;
+            let Some(found) = record::lookup(cx, record, key) else {
+                let shown = cx.show(ty.unqualified()).replace(DEPENDENT, "…");
+                let within = Some(format!("`{shown}`"));
+                return Err(match cx.is_dependent(ty.ty) {
+                    true if cx.records.has_unknown_base(record) => Miss::Reported,
+                    _ => Miss::Unknown { name: key, span, within },
+                });
+            };
             ambiguity::unambiguous(&mut cx.diagnostics, found, span)
         }
         TyKind::Enum(_) => cx.enums.enumerator_by_name(&cx.types, ty.ty, key).ok_or_else(|| Miss::Unknown {
@@ -266,6 +293,9 @@ fn apply_segment_args<'a>(
 }
 
 fn no_template(diagnostics: &mut Diagnostics, segment: &PathSegment) -> Miss {
+    if diagnostics.in_template() {
+        return Miss::Reported;
+    }
     diagnostics.error("not-a-template", segment.span, format!("`{}` is not a template", segment.name));
     Miss::Reported
 }

@@ -81,6 +81,8 @@ pub(super) struct RecordInst<'a> {
     pub(super) friends: Vec<(Name, FnDeclId)>,
     pub(super) field_inits: Vec<Option<&'a ast::Initialiser>>,
     pub(super) lambda: Option<&'a ast::Lambda>,
+    /// Whether a base depends on template arguments that are not known.
+    pub(super) has_unknown_base: bool,
 }
 
 /// Who may use the members and bases of a class.

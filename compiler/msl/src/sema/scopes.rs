@@ -34,6 +34,8 @@ pub(super) enum ScopeKind {
 struct Scope {
     parent: Option<ScopeId>,
     kind: ScopeKind,
+    /// Whether it cannot declare the names of its parent again: the body of a loop, an `if` or a `switch`.
+    continues_parent: bool,
 }
 
 /// Where a name is looked up among namespaces.
@@ -124,7 +126,7 @@ impl<'a> Scopes<'a> {
     // --- making scopes
 
     fn push(&mut self, parent: Option<ScopeId>, kind: ScopeKind) -> ScopeId {
-        self.scopes.push(Scope { parent, kind });
+        self.scopes.push(Scope { parent, kind, continues_parent: false });
         ScopeId(self.scopes.len() as u32 - 1)
     }
 
@@ -136,6 +138,13 @@ impl<'a> Scopes<'a> {
     /// Adds an empty block in the current scope.
     pub(super) fn add_block(&mut self) -> ScopeId {
         self.add(self.current, ScopeKind::Block(FxHashMap::default()))
+    }
+
+    /// Adds an empty block in the current scope, whose names it cannot declare again.
+    pub(super) fn add_body(&mut self) -> ScopeId {
+        let scope = self.add_block();
+        self.scopes[scope.0 as usize].continues_parent = true;
+        scope
     }
 
     /// A scope with these arguments bound to the parameters' names.
@@ -199,6 +208,14 @@ impl<'a> Scopes<'a> {
         self.outwards(scope).find_map(namespace).expect("the outermost scope is a namespace's")
     }
 
+    /// Whether a scope is within a template whose arguments are not known.
+    pub(super) fn is_in_template(&self, scope: ScopeId) -> bool {
+        self.outwards(scope).any(|scope| match &scope.kind {
+            ScopeKind::Template(bindings) => bindings.iter().any(|(_, arg)| arg.is_unknown()),
+            _ => false,
+        })
+    }
+
     /// The length of the pack of that name, if it names one.
     pub(super) fn pack_length(&self, name: Name) -> Option<usize> {
         for scope in self.outwards(self.current) {
@@ -247,8 +264,13 @@ impl<'a> Scopes<'a> {
     /// Declares a name in the current scope, if that is a block; returns what the name meant there before.
     pub(super) fn declare(&mut self, name: Name, decl: LocalDecl) -> Option<LocalDecl> {
         let scope = self.current.0 as usize;
+        let around = self.scopes[scope].parent.filter(|_| self.scopes[scope].continues_parent);
+        let of_parent = around.and_then(|parent| match &self.get(parent).kind {
+            ScopeKind::Block(names) => names.get(&name).cloned(),
+            _ => None,
+        });
         match &mut self.scopes[scope].kind {
-            ScopeKind::Block(names) => names.insert(name, decl),
+            ScopeKind::Block(names) => names.insert(name, decl).or(of_parent),
             // Variables of initialisers outside of functions have no names to declare.
             _ => None,
         }

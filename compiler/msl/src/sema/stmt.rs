@@ -11,6 +11,7 @@ mod switch;
 
 pub(super) use local_item::declare_block_tag;
 pub(super) use range_for::counted_loop;
+pub(super) use returns::refuse_void;
 
 use self::range_for::RangeFor;
 use super::checker::Checker;
@@ -33,7 +34,8 @@ pub(super) fn check_all<'a>(cx: &mut Checker<'a>, stmts: &'a [ast::Stmt], out: &
 /// Checks one statement in a scope of its own.
 fn check_body<'a>(cx: &mut Checker<'a>, stmt: &'a ast::Stmt) -> Block {
     let mut stmts = Vec::new();
-    cx.in_block(|cx| match &stmt.kind {
+    let scope = cx.scopes.add_body();
+    cx.in_scope(scope, |cx| match &stmt.kind {
         AstStmt::Block(block) => check_all(cx, &block.stmts, &mut stmts),
         _ => {
             cx.deeper(stmt.span, |cx| check(cx, stmt, &mut stmts));
@@ -50,9 +52,10 @@ fn check<'a>(cx: &mut Checker<'a>, stmt: &'a ast::Stmt, out: &mut Vec<Stmt>) {
     let span = stmt.span;
     match &stmt.kind {
         AstStmt::Empty => {}
-        AstStmt::Block(_) => {
-            let block = check_body(cx, stmt);
-            push(out, StmtKind::Block(block), span);
+        AstStmt::Block(block) => {
+            let mut stmts = Vec::new();
+            cx.in_block(|cx| check_all(cx, &block.stmts, &mut stmts));
+            push(out, StmtKind::Block(Block { stmts }), span);
         }
         AstStmt::Expr(expr) => {
             let value = expr::check(cx, expr);

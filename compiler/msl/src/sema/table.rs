@@ -212,6 +212,19 @@ impl Layer {
         self.items.iter().enumerate().map(|(n, entry)| (ItemId(self.first_item + n as u32), entry))
     }
 
+    /// The names that this layer declares in each namespace, with their declarations in the order of the source.
+    pub(super) fn own_names(&self) -> Vec<(Name, &[Decl])> {
+        #[allow(clippy::iter_over_hash_type, reason = "sorted right below")]
+        let mut all: Vec<(Name, &[Decl])> = self
+            .members
+            .values()
+            .flat_map(|members| members.names.iter().map(|(&name, decls)| (name, decls.as_slice())))
+            .collect();
+        // Hash maps have no order; where the declarations are does.
+        all.sort_by_key(|(name, decls)| (decls.first().map(|&decl| self.span(decl).lo), name.as_str()));
+        all
+    }
+
     fn ns_info(&self, id: NsId) -> &NsInfo {
         match &self.below {
             Some(below) if id.0 < self.first_ns => below.ns_info(id),

@@ -114,6 +114,7 @@ fn explicit_path_arg<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) -> ExplicitA
     }
     match target.found {
         Found::Error => ExplicitArg::Error,
+        Found::TArg(TArg::Value(ty, _)) if ty.is_error() => ExplicitArg::Error,
         Found::TArg(arg) => ExplicitArg::Known(arg),
         Found::Functions(decls) => ExplicitArg::Functions(decls, target.args, path.span),
         _ => {

@@ -2,6 +2,7 @@
 //! a kernel, and the objects of a check.
 
 mod accept;
+mod everything;
 mod kernels;
 mod objects;
 mod reject;

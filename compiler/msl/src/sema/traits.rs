@@ -28,6 +28,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
             size_of(cx, value.ty, span)
         }
         Ast::SizeofPack(name) => match cx.scopes.pack_length(*name) {
+            Some(_) if cx.diagnostics.in_template() => cx.poison(span),
             Some(count) => super::expr::scalar_const(ScalarTy::U64, count as u64, span),
             None => {
                 cx.error("not-a-pack", span, format!("`{name}` is not a parameter pack"));
@@ -36,7 +37,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
         },
         Ast::AlignofType(ty) => {
             let ty = resolve_type::resolve(cx, ty);
-            if ty.ty.is_error() || !record::complete_type(cx, ty.ty, span) {
+            if cx.is_dependent(ty.ty) || !record::complete_type(cx, ty.ty, span) {
                 return cx.poison(span);
             }
             super::expr::scalar_const(ScalarTy::U64, u64::from(cx.types.layout(ty.ty).align), span)
@@ -48,7 +49,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
 
 fn size_of(cx: &mut Checker<'_>, ty: QualTy, span: Span) -> Expr {
     let ty = cx.types.referent(ty.ty).unwrap_or(ty);
-    if ty.ty.is_error() || !record::complete_type(cx, ty.ty, span) {
+    if cx.is_dependent(ty.ty) || !record::complete_type(cx, ty.ty, span) {
         return cx.poison(span);
     }
     if matches!(cx.types.kind(ty.ty), TyKind::Void | TyKind::Function { .. }) {
@@ -61,7 +62,7 @@ fn size_of(cx: &mut Checker<'_>, ty: QualTy, span: Span) -> Expr {
 
 fn type_trait<'a>(cx: &mut Checker<'a>, name: Name, types: &'a [ast::Type], span: Span) -> Expr {
     let resolved: Vec<QualTy> = types.iter().map(|ty| resolve_type::resolve(cx, ty)).collect();
-    if resolved.iter().any(|ty| ty.ty.is_error()) {
+    if resolved.iter().any(|ty| cx.is_dependent(ty.ty)) {
         return cx.poison(span);
     }
     let answer = match (name.as_str(), resolved.as_slice()) {

@@ -101,11 +101,34 @@ pub(in crate::sema) fn default_arguments(
             cx.error("argument-count", span, message);
             return;
         };
+        if cx.functions.defaults.contains(&(decl, n)) {
+            cx.error("recursive-default", default.span, "a default argument needs its own value");
+            return;
+        }
+        cx.functions.defaults.push((decl, n));
         let value = cx.in_scope(scope, |cx| {
             let arg = check_arg(cx, default);
             convert_arg(cx, arg, params[n])
         });
+        cx.functions.defaults.pop();
         values.push(value);
+    }
+}
+
+/// Checks the default arguments of a function that is no template, which calls may never need.
+pub(in crate::sema) fn check_default_arguments(cx: &mut Checker<'_>, func: FuncId) {
+    let Origin::Decl(decl) = cx.functions.inst(func).origin else { return };
+    let params = cx.functions.inst(func).params.clone();
+    let (ast, scope) = (cx.functions.decl(decl).ast, cx.functions.inst(func).scope);
+    for (n, (param, &ty)) in ast.params.iter().zip(params.iter()).enumerate() {
+        if let Some(default) = &param.default {
+            cx.functions.defaults.push((decl, n));
+            cx.in_scope(scope, |cx| {
+                let arg = check_arg(cx, default);
+                convert_arg(cx, arg, ty)
+            });
+            cx.functions.defaults.pop();
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{arguments, known};
 use crate::ast;
 use crate::hir::{Expr, ExprKind, QualTy, RecordId, Types};
 use crate::sema::checker::Checker;
-use crate::sema::diagnostics::Diagnostics;
+use crate::sema::diagnostics::{DEPENDENT, Diagnostics};
 use crate::sema::entities::{Found, LocalDecl};
 use crate::sema::path::Miss;
 use crate::sema::record::Records;
@@ -38,6 +38,7 @@ pub(super) fn member_call<'a>(
 ) -> Expr {
     let object = member::object_of(cx, base, arrow);
     if object.ty.ty.is_error() {
+        member.segments.iter().for_each(|segment| path::require_template_word(&mut cx.diagnostics, segment));
         let _ = arguments::check_args(cx, args);
         return object;
     }
@@ -138,7 +139,10 @@ fn report_member_miss(
     record: RecordId,
 ) {
     let Miss::Unknown { name, span, .. } = miss else { return };
-    let class = types.record(record).name.clone();
+    if diagnostics.in_template() && records.has_unknown_base(record) {
+        return;
+    }
+    let class = types.record(record).name.replace(DEPENDENT, "…");
     let mut diagnostic = anymetal_diagnostics::Diagnostic::error(
         "unknown-member",
         span,

@@ -42,6 +42,10 @@ pub(super) fn reference_binding(
                 None => Conversion::new(Rank::Exact, adds),
             });
         }
+        // No temporary stands for an object that only has more qualifiers (C++14 [dcl.init.ref]).
+        if (expr.ty.is_volatile && !to.is_volatile) || (expr.ty.is_const && !to.is_const) {
+            return None;
+        }
     }
     // A temporary lives in thread space and is only seen through `const T&` or `T&&`.
     if to.space != Space::Thread

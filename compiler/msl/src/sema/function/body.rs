@@ -71,6 +71,7 @@ fn check_body(cx: &mut Checker<'_>, id: FuncId) {
     cx.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
         TypeKind::Reference { referent, .. } => AutoReturn::Reference { is_const: referent.quals.is_const },
         TypeKind::DecltypeAuto => AutoReturn::Decltype,
+        TypeKind::Pointer(_) => AutoReturn::Pointer,
         _ => AutoReturn::Plain,
     });
     let function = cx.in_scope(definition.scope, |cx| {
@@ -118,6 +119,9 @@ fn function_of<'a>(cx: &mut Checker<'a>, id: FuncId, ast: &'a ast::Function) -> 
     }
     if let FunctionBody::Block(block) = &ast.body {
         stmt::check_all(cx, &block.stmts, &mut stmts);
+    }
+    if matches!(cx.function.returns, Returns::Auto(None)) && matches!(ast.body, FunctionBody::Block(_)) {
+        stmt::refuse_void(cx, ast.span);
     }
     let ret = match cx.function.returns {
         Returns::Type(ty) => ty,

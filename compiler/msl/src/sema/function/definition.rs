@@ -1,7 +1,7 @@
 //! Where the body of an instance stands: at a full specialisation, outside of the class, at the declaration,
 //! or at a later declaration of the same function. In this order.
 
-use super::{Definition, signature};
+use super::{Definition, Origin, signature};
 use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::{FuncId, RecordId};
 use crate::sema::checker::Checker;
@@ -36,6 +36,16 @@ pub(in crate::sema) fn find_definition<'a>(
         FunctionBody::Delete => None,
         FunctionBody::None if decl.owner.is_some() => None,
         FunctionBody::None => later_definition(cx, id, decl_id),
+    }
+}
+
+/// Whether there is a body to check. A defaulted function may be deleted until it is used.
+pub(in crate::sema) fn has_code(cx: &mut Checker<'_>, id: FuncId) -> bool {
+    match cx.functions.inst(id).origin {
+        Origin::Decl(decl) => find_definition(cx, id, decl)
+            .is_some_and(|definition| matches!(definition.ast.body, FunctionBody::Block(_))),
+        Origin::Synthesised(_) => true,
+        Origin::Dispatch | Origin::Linked => false,
     }
 }
 

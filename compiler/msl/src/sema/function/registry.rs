@@ -6,7 +6,7 @@ use crate::hir::{FuncId, RecordId};
 use crate::sema::entities::{FnDeclId, TArg};
 use crate::sema::init::Synthesised;
 use crate::sema::scopes::{ScopeId, Scopes};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// See the module's documentation.
@@ -17,6 +17,12 @@ pub(in crate::sema) struct Functions<'a> {
     insts: Vec<FnInst<'a>>,
     inst_ids: FxHashMap<(FnDeclId, Rc<[TArg]>), FuncId>,
     synthesised: FxHashMap<Synthesised, FuncId>,
+    /// The definitions outside of classes that serve a declaration.
+    pub(in crate::sema) served: FxHashSet<NodeId>,
+    /// The functions whose signatures are being checked.
+    pub(super) signatures: Vec<(FnDeclId, Rc<[TArg]>)>,
+    /// The default arguments that are being checked.
+    pub(in crate::sema) defaults: Vec<(FnDeclId, usize)>,
     /// By the scope of the body.
     bodies: FxHashMap<ScopeId, FuncId>,
 }
@@ -76,6 +82,12 @@ impl<'a> Functions<'a> {
     pub(in crate::sema) fn add(&mut self, inst: FnInst<'a>) -> FuncId {
         self.insts.push(inst);
         FuncId(self.insts.len() as u32 - 1)
+    }
+
+    /// The instances whose bodies have been checked.
+    pub(in crate::sema) fn with_bodies(&self) -> Vec<FuncId> {
+        let checked = self.insts.iter().enumerate().filter(|(_, inst)| inst.hir.is_some());
+        checked.map(|(n, _)| FuncId(n as u32)).collect()
     }
 
     /// The instance with these template arguments, if it exists.

@@ -52,7 +52,7 @@ pub(in crate::sema) fn signature<'a>(cx: &mut Checker<'a>, ast: &'a ast::Functio
         (_, Some(ty)) => Some(result_type(cx, ast, ty, params.as_deref().unwrap_or_default())),
         (_, None) => Some(QualTy::plain(Ty::VOID)),
     };
-    if ret.is_some_and(|ret| ret.ty.is_error()) {
+    if ret.is_some_and(|ret| ret.ty.is_error()) && !cx.diagnostics.in_template() {
         return None;
     }
     let ret = ret.map(|ret| init::initialised_type(&cx.types, ret));
@@ -108,7 +108,7 @@ pub(in crate::sema) fn param_types<'a>(cx: &mut Checker<'a>, ast: &'a ast::Funct
         }
     }
     for (n, param) in params.iter().enumerate() {
-        ok &= !param.ty.is_error();
+        ok &= !param.ty.is_error() || cx.diagnostics.in_template();
         if param.ty == Ty::VOID {
             let span = ast.params.get(n).map_or(ast.span, |param| param.span);
             cx.error("void-parameter", span, "a parameter cannot have type `void`");

@@ -49,8 +49,14 @@ pub(super) fn aggregate<'a>(
     let mut effects = Vec::new();
     let mut next = 0;
     while let Some(clause) = cursor.clauses.get(cursor.at) {
-        if let Some(Designator::Field(name, at)) = clause.designators.first() {
-            let Some(path) = designated_field(cx, record, *name, *at) else { return cx.poison(span) };
+        if cursor.leaves_elided() {
+            break;
+        }
+        if let Some(Designator::Field(name, at)) = cursor.designator() {
+            let Some(path) = designated_field(cx, record, *name, *at) else {
+                cursor.at = cursor.clauses.len();
+                return cx.poison(span);
+            };
             let field = path[0] as usize;
             let value = designated_value(cx, record, &path, clause, cursor);
             values[field] = Some(value);
@@ -165,9 +171,12 @@ fn aggregate_with_defaults(
 fn union_aggregate<'a>(cx: &mut Checker<'a>, record: RecordId, cursor: &mut Cursor<'a>, span: Span) -> Expr {
     let ty = cx.records.get(record).ty;
     let Some(clause) = cursor.clauses.get(cursor.at) else { return cx.values().zero(ty, span) };
-    let (index, value) = match clause.designators.first() {
+    let (index, value) = match cursor.designator() {
         Some(Designator::Field(name, at)) => {
-            let Some(path) = designated_field(cx, record, *name, *at) else { return cx.poison(span) };
+            let Some(path) = designated_field(cx, record, *name, *at) else {
+                cursor.at = cursor.clauses.len();
+                return cx.poison(span);
+            };
             (path[0], designated_value(cx, record, &path, clause, cursor))
         }
         _ => {
@@ -213,6 +222,7 @@ fn designated_value<'a>(
         cursor.at += 1;
         return cx.poison(span);
     }
+    cursor.designated = Some(cursor.at);
     let field = cx.types.record(record).fields[path[0] as usize].clone();
     let ty = declared_field_type(&mut cx.types, &field).unqualified();
     list::element(cx, ty, cursor)

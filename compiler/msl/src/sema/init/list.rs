@@ -19,6 +19,28 @@ pub(super) struct Cursor<'a> {
     pub(super) at: usize,
     /// The value of the current clause, when it was looked at and not used.
     pub(super) pending: Option<Expr>,
+    /// The clause whose designator has been followed.
+    pub(super) designated: Option<usize>,
+    /// The number of aggregates without braces around the current one.
+    pub(super) elided: u32,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(clauses: &'a [InitClause]) -> Self {
+        Self { clauses, at: 0, pending: None, designated: None, elided: 0 }
+    }
+
+    /// The designator of the current clause, unless it has been followed.
+    pub(super) fn designator(&self) -> Option<&'a Designator> {
+        let clause = self.clauses.get(self.at)?;
+        clause.designators.first().filter(|_| self.designated != Some(self.at))
+    }
+
+    /// Whether the current clause is for the list, not for an aggregate without braces within it.
+    pub(super) fn leaves_elided(&self) -> bool {
+        // A range of elements is for the array that the elements before it are in.
+        self.elided > 0 && matches!(self.designator(), Some(Designator::Field(..) | Designator::Index(_)))
+    }
 }
 
 /// Whether a list can initialise a type; how well does not matter much.
@@ -117,9 +139,9 @@ fn list_record<'a>(cx: &mut Checker<'a>, record: RecordId, clauses: &'a [InitCla
         if value.ty.ty == ty || convert::is_derived(cx, value.ty.ty, ty) {
             return convert::perform(cx, value, QualTy::plain(ty));
         }
-        return list_aggregate(cx, record, Cursor { clauses, at: 0, pending: Some(value) }, span);
+        return list_aggregate(cx, record, Cursor { pending: Some(value), ..Cursor::new(clauses) }, span);
     }
-    list_aggregate(cx, record, Cursor { clauses, at: 0, pending: None }, span)
+    list_aggregate(cx, record, Cursor::new(clauses), span)
 }
 
 fn list_aggregate<'a>(cx: &mut Checker<'a>, record: RecordId, mut cursor: Cursor<'a>, span: Span) -> Expr {
@@ -176,11 +198,19 @@ pub(super) fn element<'a>(cx: &mut Checker<'a>, to: QualTy, cursor: &mut Cursor<
         return convert::to_type(cx, value, to, "in this initialiser");
     }
     cursor.pending = Some(value);
-    match *cx.types.kind(ty) {
+    cursor.elided += 1;
+    let at = cursor.at;
+    let value = match *cx.types.kind(ty) {
         TyKind::Record(record) => aggregate::aggregate(cx, record, cursor, span),
         TyKind::Array(elem, len) => array_elements(cx, ty, elem, len, cursor, span),
         _ => cx.poison(span),
+    };
+    cursor.elided -= 1;
+    if cursor.at == at {
+        // An aggregate without elements takes no clause.
+        cursor.at += usize::from(value.ty.ty.is_error());
     }
+    value
 }
 
 fn list_array<'a>(
@@ -196,7 +226,7 @@ fn list_array<'a>(
     {
         return value;
     }
-    let mut cursor = Cursor { clauses, at: 0, pending: None };
+    let mut cursor = Cursor::new(clauses);
     let value = array_elements(cx, ty, elem, len, &mut cursor, span);
     check_consumed(&mut cx.diagnostics, &cursor);
     value
@@ -212,12 +242,20 @@ fn array_elements<'a>(
 ) -> Expr {
     let mut values = Vec::new();
     while (values.len() as u64) < len && cursor.at < cursor.clauses.len() {
-        if let Some(Designator::Index(_)) = cursor.clauses[cursor.at].designators.first() {
+        if cursor.leaves_elided() {
+            break;
+        }
+        if let Some(Designator::Index(_)) = cursor.designator() {
             cx.error("array-designator", span, "designators of array elements are not supported");
             cursor.at = cursor.clauses.len();
             return cx.poison(span);
         }
+        let before = cursor.at;
         let value = element(cx, QualTy::plain(elem), cursor);
+        if cursor.at == before {
+            // Elements without members take no clause, however many there are.
+            break;
+        }
         if value.ty.ty.is_error() {
             // The rest is not in excess.
             cursor.at = cursor.clauses.len();

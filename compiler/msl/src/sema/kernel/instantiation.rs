@@ -40,7 +40,8 @@ pub(in crate::sema) fn function(cx: &mut Checker<'_>, entrance: &Entrance) -> Op
     }
 }
 
-fn instantiated<'a>(
+/// The function that an explicit instantiation names.
+pub(in crate::sema) fn instantiated<'a>(
     cx: &mut Checker<'a>,
     instantiation: &'a ast::ExplicitInstantiation,
     scope: ScopeId,

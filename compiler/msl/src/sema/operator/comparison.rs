@@ -57,6 +57,9 @@ fn pointer_comparison(
     span: Span,
 ) -> Option<Expr> {
     let is_null = |e: &Expr| e.ty.ty == Ty::NULLPTR || is_zero_literal(e);
+    if (is_null(lhs) || is_null(rhs)) && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
+        return None;
+    }
     let (a, b) = match (is_pointer(&cx.types, lhs), is_pointer(&cx.types, rhs)) {
         (false, false) => return None,
         (true, _) if is_null(rhs) && cx.types.pointee(lhs.ty.ty).is_some() => {

@@ -13,7 +13,7 @@ use crate::sema::diagnostics::{Deferred, Diagnostics};
 use crate::sema::entities::Found;
 use crate::sema::fn_context::FnContext;
 use crate::sema::record::Records;
-use crate::sema::{evaluate, expr, init, kernel, path, resolve_type};
+use crate::sema::{evaluate, expr, init, kernel, order, path, resolve_type, using_rules};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -30,6 +30,11 @@ struct Members {
 
 /// Types the members and lays the record out. Reports when that is impossible.
 pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
+    if order::is_defined_later(cx, id, span) {
+        let name = cx.types.record(id).name.clone();
+        cx.error("incomplete-type", span, format!("`{name}` is used before it is defined"));
+        return false;
+    }
     match cx.records.get(id).state {
         RecordState::Complete => {
             cx.diagnostics.report_deferred(Deferred::Record(id));
@@ -150,8 +155,10 @@ fn complete_base<'a>(
         if !ty.ty.is_error() {
             let message = format!("base `{}` is not a class", cx.show(ty));
             cx.error("bad-base", base.span, message);
+            return false;
         }
-        return false;
+        cx.records.get_mut(id).has_unknown_base = true;
+        return cx.diagnostics.in_template();
     };
     if !complete(cx, base_id, base.span) {
         return false;
@@ -207,6 +214,9 @@ fn complete_using<'a>(cx: &mut Checker<'a>, id: RecordId, path: &'a ast::Path) {
         Ok(target) => target.found,
         Err(miss) => return path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "member"),
     };
+    if !names_constructors(path) {
+        using_rules::inside_of_class(cx, id, path);
+    }
     if names_constructors(path) || matches!(found, Found::Injected(_)) {
         match path::type_of_found(&cx.records, &found) {
             Some(base) => init::inherit_constructors(cx, id, base.ty, path.span),
@@ -223,7 +233,7 @@ fn complete_field<'a>(
     members: &mut Members,
 ) -> bool {
     let mut ty = resolve_type::resolve(cx, &field.ty);
-    if ty.ty.is_error() {
+    if ty.ty.is_error() && !cx.diagnostics.in_template() {
         return false;
     }
     let mut is_reference = false;
@@ -236,12 +246,13 @@ fn complete_field<'a>(
         cx.error("bad-member-type", field.span, message);
         return false;
     }
-    if !complete_type(cx, ty.ty, field.span) {
+    if !ty.ty.is_error() && !complete_type(cx, ty.ty, field.span) {
         return false;
     }
     let mut bits = None;
     if let Some(width) = &field.width {
-        let Some(width) = bit_field_width(cx, field, width, ty) else { return false };
+        let known = bit_field_width(cx, field, width, ty);
+        let Some(width) = known.or(cx.diagnostics.in_template().then_some(1)) else { return false };
         if field.name.is_none() {
             members.padding.push(Padding { before: members.fields.len(), ty: ty.ty, width });
             return true;
@@ -280,6 +291,9 @@ fn bit_field_width<'a>(
     width: &'a ast::Expr,
     ty: QualTy,
 ) -> Option<u32> {
+    if ty.ty.is_error() {
+        return None;
+    }
     let Some(scalar) = cx.types.scalar_repr(ty.ty).filter(|scalar| scalar.is_integral()) else {
         let message = format!("a bit-field cannot have type `{}`", cx.show(ty));
         cx.error("bad-bit-field", field.span, message);
@@ -313,7 +327,9 @@ fn declare_field(
 ) {
     match (field.name, &field.ty.kind) {
         (Some(name), _) => {
-            let is_known = records.get(id).members.get(&name).is_some_and(|members| !members.is_empty());
+            let is_tag = |member: &Member<'_>| matches!(member, Member::Record(_, None) | Member::Enum(_));
+            let members = records.get(id).members.get(&name);
+            let is_known = members.is_some_and(|members| !members.iter().all(is_tag));
             if is_known {
                 diagnostics.error("redefinition", field.span, format!("member `{name}` is declared twice"));
             }

@@ -91,6 +91,7 @@ impl<'a> Records<'a> {
             friends: Vec::new(),
             field_inits: Vec::new(),
             lambda: None,
+            has_unknown_base: false,
         });
         id
     }
@@ -150,6 +151,11 @@ impl<'a> Records<'a> {
             path.truncate(path.len() - usize::from(field.is_some()));
         }
         false
+    }
+
+    /// Whether a base of the class depends on template arguments that are not known.
+    pub(in crate::sema) fn has_unknown_base(&self, id: RecordId) -> bool {
+        self.get(id).has_unknown_base || self.bases_of(id).iter().any(|&base| self.get(base).has_unknown_base)
     }
 
     /// Whether a class has several base subobjects of that class.

@@ -1,14 +1,17 @@
 //! Declarations inside of blocks, variables apart: types, aliases, `using`, assertions.
 
-use crate::ast::{self, ItemKind};
+use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::{QualTy, Stmt, Ty};
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::entities::{Found, LocalDecl};
 use crate::sema::scopes::Scopes;
 use crate::sema::table::{Layer, Tag, tag_of};
-use crate::sema::{bindings, enumeration, evaluate, path, record, resolve_type, variable};
+use crate::sema::{
+    bindings, enumeration, evaluate, everything, path, record, resolve_type, using_rules, variable,
+};
 use anymetal_diagnostics::{Diagnostic, Span};
+use std::rc::Rc;
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec<Stmt>) {
     let span = item.span;
@@ -17,11 +20,20 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
             declare_block_tag(cx, &alias.ty);
             let ty = resolve_type::resolve(cx, &alias.ty);
             // A tag of the same name as the alias is the same type.
-            cx.scopes.declare(alias.name, LocalDecl::Type(ty));
+            let before = cx.scopes.declare(alias.name, LocalDecl::Type(ty));
+            let is_other =
+                |other: QualTy| other.ty != ty.ty && !cx.is_dependent(other.ty) && !cx.is_dependent(ty.ty);
+            if matches!(before, Some(LocalDecl::Type(other)) if is_other(other)) {
+                let message = format!("`{}` is already another type", alias.name);
+                cx.error("redefinition", alias.ty.span, message);
+            }
         }
         ItemKind::Record(record) => {
             let ty = declare_block_record(cx, record);
             record::complete_type(cx, ty, span);
+            if cx.checks_everything {
+                everything::check_record(cx, ty, span);
+            }
         }
         ItemKind::Enum(enumeration) => declare_block_enum(cx, enumeration),
         ItemKind::StaticAssert(cond, message) => evaluate::static_assert(cx, cond, *message, span),
@@ -31,13 +43,25 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
             block_using_namespace(cx.table, &mut cx.scopes, &mut cx.diagnostics, path, span)
         }
         ItemKind::UsingDeclaration(using) => block_using(cx, &using.path),
+        ItemKind::Function(function) if matches!(function.body, FunctionBody::None) => {
+            declare_block_function(cx, function);
+        }
         ItemKind::Function(_) => {
-            let message = "functions cannot be declared inside of functions";
-            let hint = "declare it outside of this function, or use a lambda";
+            let message = "functions cannot be defined inside of functions";
+            let hint = "define it outside of this function, or use a lambda";
             cx.report(Diagnostic::error("local-function", span, message).with_hint(hint));
         }
         _ => {}
     }
+}
+
+/// Makes a function of the namespace around known in the block.
+fn declare_block_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function) {
+    let Some(name) = function.name.ordinary() else { return };
+    let ns = cx.scopes.enclosing_namespace(cx.scopes.current());
+    let scope = cx.scopes.namespace(ns);
+    let decl = cx.functions.declare(function, None, scope, None);
+    cx.scopes.add_using(name, Found::Functions(Rc::from([decl])));
 }
 
 /// Declares the record or enumeration written inside a type, and its enumerators.
@@ -93,6 +117,7 @@ fn block_using_namespace<'a>(
 fn block_using<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) {
     match path::resolve(cx, path) {
         Ok(target) => {
+            using_rules::outside_of_classes(cx, path);
             if let Some(last) = path.segments.last() {
                 cx.scopes.add_using(last.name, target.found);
             }

@@ -18,8 +18,14 @@ fn loop_condition<'a>(cx: &mut Checker<'a>, cond: Option<&'a ast::Expr>) -> Opti
     }
 }
 
+/// The body of a loop whose head has a block for its names, which the body cannot declare again.
 pub(super) fn loop_body<'a>(cx: &mut Checker<'a>, body: &'a ast::Stmt) -> Block {
     in_loop(cx, |cx| stmt::check_body(cx, body))
+}
+
+/// The body of a loop whose head declares nothing.
+fn plain_body<'a>(cx: &mut Checker<'a>, body: &'a ast::Stmt) -> Block {
+    cx.in_block(|cx| loop_body(cx, body))
 }
 
 /// Runs `f` where `break` and `continue` belong to a loop.
@@ -61,7 +67,7 @@ pub(super) fn check_while<'a>(
 ) {
     let cond = loop_condition(cx, Some(cond));
     let hint = loop_hint(cx, hint);
-    let body = loop_body(cx, body);
+    let body = plain_body(cx, body);
     stmt::push(out, StmtKind::Loop { cond, post_test: false, step: None, body, hint }, span);
 }
 
@@ -74,7 +80,7 @@ pub(super) fn check_do<'a>(
     out: &mut Vec<Stmt>,
 ) {
     let hint = loop_hint(cx, hint);
-    let body = loop_body(cx, body);
+    let body = plain_body(cx, body);
     let cond = loop_condition(cx, Some(cond));
     stmt::push(out, StmtKind::Loop { cond, post_test: true, step: None, body, hint }, span);
 }

@@ -16,9 +16,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, value: Option<&'a ast::Expr>, span
             let shown = cx.show(ty);
             cx.error("missing-result", span, format!("`return` needs a value of type `{shown}` here"));
         }
-        if let Returns::Auto(known @ None) = &mut cx.function.returns {
-            *known = Some(QualTy::plain(Ty::VOID));
-        }
+        deduced_as_void(cx, span);
         stmt::push(out, StmtKind::Return(None), span);
         return;
     };
@@ -27,7 +25,8 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, value: Option<&'a ast::Expr>, span
             expr::check(cx, value);
             None
         }
-        Returns::Type(ty) | Returns::Auto(Some(ty)) => returned(cx, value, ty),
+        Returns::Type(ty) => returned(cx, value, ty),
+        Returns::Auto(Some(ty)) => deduced_again(cx, value, ty),
         Returns::Auto(None) => deduced_return(cx, value),
     };
     let Some(result) = result else { return };
@@ -84,6 +83,57 @@ fn check_returned_copy(cx: &mut Checker<'_>, variable: &Expr) -> bool {
     special::check_copying(cx, Memberwise::Construct, &moved)
 }
 
+/// `return;` in a function whose result type is deduced.
+fn deduced_as_void(cx: &mut Checker<'_>, span: Span) {
+    match cx.function.returns {
+        Returns::Auto(None) => {
+            refuse_void(cx, span);
+            cx.function.returns = Returns::Auto(Some(QualTy::plain(Ty::VOID)));
+        }
+        Returns::Auto(Some(ty)) => report_other_result(cx, ty, QualTy::plain(Ty::VOID), span),
+        Returns::Type(_) => {}
+    }
+}
+
+/// `auto*` and `auto&` are never `void`.
+pub(in crate::sema) fn refuse_void(cx: &mut Checker<'_>, span: Span) {
+    if let Some(AutoReturn::Reference { .. } | AutoReturn::Pointer) = cx.function.auto_return {
+        cx.error(
+            "deduced-result",
+            span,
+            "the result type `auto*` or `auto&` cannot be deduced without a value",
+        );
+    }
+}
+
+fn report_other_result(cx: &mut Checker<'_>, known: QualTy, ty: QualTy, span: Span) {
+    if known != ty && !cx.is_dependent(known.ty) && !cx.is_dependent(ty.ty) {
+        let (known, shown) = (cx.show(known), cx.show(ty));
+        let message = format!("the result type is deduced as `{shown}` here, but as `{known}` before");
+        cx.error("deduced-result", span, message);
+    }
+}
+
+/// A further `return` of a function whose result type was deduced from the first one.
+fn deduced_again<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr, ty: QualTy) -> Option<Expr> {
+    if matches!(value.kind, Ast::InitList(_)) {
+        return returned(cx, value, ty);
+    }
+    let checked = expr::check(cx, value);
+    if checked.ty.ty.is_error() {
+        return None;
+    }
+    let own = match checked.ty.ty {
+        Ty::VOID => QualTy::plain(Ty::VOID),
+        _ => deduced_result_type(cx, value, &checked),
+    };
+    if own != ty {
+        report_other_result(cx, ty, own, value.span);
+        return None;
+    }
+    if ty.ty == Ty::VOID { Some(checked) } else { converted_result(cx, checked, ty) }
+}
+
 fn deduced_return<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr) -> Option<Expr> {
     let checked = expr::check(cx, value);
     if checked.ty.ty.is_error() {
@@ -92,6 +142,7 @@ fn deduced_return<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr) -> Option<Expr
         return None;
     }
     let ty = if checked.ty.ty == Ty::VOID {
+        refuse_void(cx, value.span);
         QualTy::plain(Ty::VOID)
     } else {
         deduced_result_type(cx, value, &checked)

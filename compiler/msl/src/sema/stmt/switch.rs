@@ -101,7 +101,8 @@ pub(super) fn check<'a>(
     let is_label = |stmt: &ast::Stmt| matches!(stmt.kind, AstStmt::Label(_));
     let has_inner = stmts.iter().any(|stmt| !is_label(stmt) && has_labels(stmt));
     cx.function.switches += 1;
-    let checked = cx.in_block(|cx| {
+    let body = cx.scopes.add_body();
+    let checked = cx.in_scope(body, |cx| {
         if has_inner {
             return inner_labels::entered_switch(cx, stmts, scalar, span);
         }

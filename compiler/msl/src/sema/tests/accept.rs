@@ -200,8 +200,6 @@ fn names_and_scopes() {
          int shadow(int x) { { int x = 2; x++; } for (int x = 0; x < 2; ++x) {} return x; }
          template <typename T> struct Op { T v; };
          float alias() { using Op = Op<float>; Op o{1.0f}; return o.v; }
-         int later() { return defined_later(3); }
-         int defined_later(int x) { return x; }
          struct S { static constexpr constant int n = 4; int f() { return n + helper(); } int helper() { return m; } int m; };
          using n::m::f;
          static_assert(f() == 1);",

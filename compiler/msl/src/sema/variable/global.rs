@@ -83,7 +83,10 @@ fn define_global<'a>(
         };
         cx.instantiating(text, span, work)
     };
-    let (ty, value) = defined.flatten().unwrap_or((QualTy::plain(Ty::ERROR), GlobalValue::Failed));
+    let (mut ty, value) = defined.flatten().unwrap_or((QualTy::plain(Ty::ERROR), GlobalValue::Failed));
+    if matches!(value, GlobalValue::Failed) {
+        ty = cx.types.referent(ty.ty).unwrap_or(ty);
+    }
     let global = cx.globals.get_mut(id);
     global.ty = ty;
     global.value = value;
@@ -166,7 +169,7 @@ fn value_of_definition<'a>(
             let ty = resolve_type::resolve(cx, &variable.ty);
             if cx.types.as_record(ty.ty).is_none() {
                 report_no_initialiser(&mut cx.diagnostics, variable, ty);
-                return None;
+                return Some((ty, GlobalValue::Failed));
             }
             (ty, init::value_init(cx, ty.ty, variable.span))
         }
@@ -226,9 +229,10 @@ fn finish_global<'a>(
                 return Some((ty, GlobalValue::Derived(Rc::new(value))));
             }
             let name = variable.declarator.name;
-            let message = format!("the initialiser of `{name}` is not a constant expression");
+            let what = if variable.is_constexpr { "constexpr " } else { "" };
+            let message = format!("the initialiser of {what}`{name}` is not a constant expression");
             evaluate::report_not_constant(&mut cx.diagnostics, span, message, problem);
-            None
+            Some((ty, GlobalValue::Failed))
         }
     }
 }
@@ -276,7 +280,9 @@ pub(in crate::sema) fn global_value(
             Expr::value(ExprKind::FunctionConstant(*constant), ty.ty, span)
         }
         GlobalValue::Derived(expr) => Expr { span, ..Expr::clone(expr) },
-        GlobalValue::Failed => diagnostics.poison(span),
+        GlobalValue::Failed if ty.ty.is_error() => diagnostics.poison(span),
+        // Reported; that its type is known finds further errors.
+        GlobalValue::Failed => Expr::place(ExprKind::Undef, ty, span),
         GlobalValue::Pending => {
             let name = global.decl.variable.declarator.name;
             diagnostics.error("recursive-constant", span, format!("the value of `{name}` depends on itself"));

@@ -88,7 +88,7 @@ fn deduced_local<'a>(
     let errors = cx.diagnostics.error_count();
     let found = with_name(cx, name, decl, |cx| variable::initialised(cx, variable, init));
     let failed = found.as_ref().is_none_or(|(_, value)| value.ty.ty.is_error());
-    if failed && cx.diagnostics.error_count() == errors {
+    if failed && cx.diagnostics.error_count() == errors && !cx.diagnostics.in_template() {
         // Only the name itself is in error without a report.
         let message = format!("`{name}` has a deduced type, so that its initialiser cannot mention it");
         cx.error("own-initialiser", span, message);

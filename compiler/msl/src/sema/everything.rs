@@ -1,0 +1,309 @@
+//! Checks a whole program, whether a kernel reaches it or not.
+//!
+//! Everything that can be checked without template arguments is: functions, the members of classes, variables,
+//! enumerations, aliases, explicit instantiations and specialisations. Start with [`check`].
+
+use super::checker::Checker;
+use super::entities::{FnDeclId, Found, VarDecl};
+use super::kernel::{self, Entrance, EntranceKind};
+use super::scopes::ScopeId;
+use super::table::{Entry, ItemId, Layer, Tag, tag_of};
+use super::{
+    call, collect, entities, enumeration, function, lookup, noexcept, path, record, redeclare, resolve_type,
+    template_args, uninstantiated, using_rules, variable,
+};
+use crate::ast::{self, FunctionBody, Item, ItemKind};
+use crate::hir::{FuncId, RecordId, Ty};
+use anymetal_diagnostics::Span;
+use std::rc::Rc;
+
+/// Checks all declarations of the program's layer, then its entry points.
+pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Entrance]) {
+    cx.checks_everything = true;
+    super::check_static_assertions(cx, layer);
+    redeclare::check_functions(cx, layer);
+    redeclare::check_aliases(cx, layer);
+    for (id, entry) in layer.own_items() {
+        if cx.diagnostics.gave_up() {
+            return;
+        }
+        check_item(cx, id, entry);
+    }
+    check_served(cx, layer);
+    // These may call instances of templates, whose bodies are not checked yet.
+    let checked = cx.functions.with_bodies();
+    collect::check_defined(cx, checked);
+    for entrance in entrances.iter().filter(|entrance| entrance.kind == EntranceKind::Kernel) {
+        if cx.diagnostics.gave_up() {
+            return;
+        }
+        if let Some(func) = kernel::function(cx, entrance) {
+            kernel::check_params(cx, func);
+            let max_threads = kernel::max_threads(cx, func);
+            kernel::required_threads(cx, func, max_threads);
+            kernel::check_result(&cx.functions, &mut cx.diagnostics, func, entrance.span);
+            collect::check_reachable(cx, func);
+        }
+    }
+}
+
+fn check_item<'a>(cx: &mut Checker<'a>, id: ItemId, entry: &'a Entry) {
+    let scope = cx.scopes.of_item(id);
+    let item = &entry.item;
+    if let Some(template) = &item.template {
+        match template.params.is_empty() {
+            true => check_specialisation(cx, id, item, scope),
+            false => uninstantiated::check(cx, item, template, scope, None),
+        }
+        return;
+    }
+    match &item.kind {
+        ItemKind::Function(function) => check_function(cx, function, scope),
+        ItemKind::Variable(variable) => {
+            check_tag(cx, &variable.ty, scope);
+            if variable.declarator.scope.is_none() && variable.declarator.specialisation.is_none() {
+                let decl = VarDecl { variable, template: None, scope };
+                variable::global_of(cx, decl, None, variable.span);
+            }
+        }
+        ItemKind::Alias(alias) => {
+            check_tag(cx, &alias.ty, scope);
+            cx.in_scope(scope, |cx| lookup::alias_found(cx, alias, None, scope));
+        }
+        ItemKind::Record(record) if record.specialisation.is_none() && record.scope.is_none() => {
+            check_record_of(cx, record, scope);
+        }
+        ItemKind::Enum(enumeration) => {
+            enumeration::type_of(cx, enumeration, scope);
+        }
+        ItemKind::UsingDeclaration(using) => cx.in_scope(scope, |cx| check_using(cx, using)),
+        ItemKind::ExplicitInstantiation(instantiation) => {
+            cx.in_scope(scope, |cx| check_instantiation(cx, instantiation, scope));
+        }
+        _ => {}
+    }
+}
+
+/// Reports definitions of members outside of their class that no declaration in the class fits.
+fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
+    for (id, entry) in layer.own_items() {
+        let ItemKind::Function(function) = &entry.item.kind else { continue };
+        let Some(path) = &function.scope else { continue };
+        let is_member_template = entry.item.template.is_some();
+        let is_special = matches!(function.name, ast::FunctionName::Destructor);
+        let has_body = matches!(function.body, FunctionBody::Block(_));
+        if is_member_template || is_special || !has_body || cx.functions.served.contains(&function.id) {
+            continue;
+        }
+        let scope = cx.scopes.of_item(id);
+        if cx.table.find_namespace(entry.ns, path).is_some() {
+            continue;
+        }
+        let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
+        let Some(class) = cx.without_access(resolve) else { continue };
+        // The members of an incomplete class, or of a class in error, are not known.
+        let is_complete = record::complete_type(cx, class.ty, path.span);
+        if is_complete && cx.types.as_record(class.ty).is_some() {
+            let shown = cx.show(class);
+            let message = format!("no member of `{shown}` is declared as this definition has it");
+            cx.error("no-such-member", function.span, message);
+        }
+    }
+}
+
+/// A function that is neither a template nor a member.
+fn check_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function, scope: ScopeId) {
+    if function.specifiers.is_other_stage {
+        return;
+    }
+    let scope = match &function.scope {
+        None => scope,
+        Some(path) => {
+            let from = cx.scopes.enclosing_namespace(scope);
+            // A member's definition is checked with its class.
+            let Some(ns) = cx.table.find_namespace(from, path) else { return };
+            cx.scopes.namespace(ns)
+        }
+    };
+    let decl = cx.functions.declare(function, None, scope, None);
+    check_declared(cx, decl, function.span);
+}
+
+/// The signature, the default arguments, and the body if there is one.
+fn check_declared(cx: &mut Checker<'_>, decl: FnDeclId, span: Span) {
+    let Some(func) = function::instantiate(cx, decl, Rc::from([]), span) else { return };
+    call::check_default_arguments(cx, func);
+    noexcept::check_specifier(cx, decl, func);
+    check_defaulted(cx, decl);
+    if function::has_code(cx, func) {
+        function::ensure_body(cx, func);
+    }
+}
+
+/// Only special member functions can be defaulted.
+fn check_defaulted(cx: &mut Checker<'_>, decl: FnDeclId) {
+    let declared = cx.functions.decl(decl);
+    let (ast, owner) = (declared.ast, declared.owner);
+    if !matches!(ast.body, FunctionBody::Default) {
+        return;
+    }
+    let is_special = owner.is_some()
+        && match &ast.name {
+            ast::FunctionName::Constructor(_) => ast.params.len() < 2,
+            ast::FunctionName::Destructor => true,
+            ast::FunctionName::Operator(ast::OperatorName::Assign(op)) => op.0.is_none(),
+            _ => false,
+        };
+    if !is_special {
+        cx.error("not-defaultable", ast.span, "only special member functions can be defaulted");
+    }
+}
+
+/// The class or enumeration that is defined within the type of a declaration.
+fn check_tag<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type, scope: ScopeId) {
+    match tag_of(ty) {
+        Some(Tag::Record(record)) => check_record_of(cx, record, scope),
+        Some(Tag::Enum(enumeration)) => {
+            enumeration::type_of(cx, enumeration, scope);
+        }
+        None => {}
+    }
+}
+
+fn check_record_of<'a>(cx: &mut Checker<'a>, ast: &'a ast::Record, scope: ScopeId) {
+    if ast.members.is_some() {
+        let ty = record::plain(&mut cx.types, &mut cx.records, ast, scope);
+        check_record(cx, ty, ast.span);
+    }
+}
+
+/// A class and all its members.
+pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
+    record::complete_type(cx, ty, span);
+    let Some(id) = cx.types.as_record(ty) else { return };
+    redeclare::check_members(cx, id);
+    redeclare::check_methods(cx, id);
+    let (scope, ast) = (cx.records.get(id).scope, cx.records.get(id).ast);
+    for item in ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten() {
+        if cx.diagnostics.gave_up() {
+            return;
+        }
+        match &item.template {
+            None => cx.deeper(span, |cx| check_member(cx, id, item, scope)),
+            Some(template) if template.params.is_empty() => None,
+            Some(template) => {
+                cx.deeper(span, |cx| uninstantiated::check(cx, item, template, scope, Some(id)))
+            }
+        };
+    }
+}
+
+fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope: ScopeId) {
+    match &item.kind {
+        ItemKind::Function(function) => {
+            let owner = (!function.specifiers.is_friend).then_some(owner);
+            let is_mere_friend = owner.is_none() && matches!(function.body, FunctionBody::None);
+            let is_destructor = matches!(function.name, ast::FunctionName::Destructor);
+            if is_mere_friend && function.scope.is_none() {
+                let decl = cx.functions.declare(function, None, scope, None);
+                if let Some(func) = function::instantiate(cx, decl, Rc::from([]), function.span) {
+                    noexcept::check_specifier(cx, decl, func);
+                }
+            }
+            if !is_mere_friend && !is_destructor {
+                let decl = cx.functions.declare(function, None, scope, owner);
+                check_declared(cx, decl, function.span);
+            }
+        }
+        ItemKind::Variable(variable) => {
+            check_tag(cx, &variable.ty, scope);
+            if variable.init.is_some() && variable.declarator.scope.is_none() {
+                let decl = VarDecl { variable, template: None, scope };
+                variable::global_of(cx, decl, None, variable.span);
+            } else {
+                cx.in_scope(scope, |cx| resolve_type::resolve(cx, &variable.ty));
+            }
+        }
+        ItemKind::Field(field) => check_tag(cx, &field.ty, scope),
+        ItemKind::Alias(alias) => {
+            check_tag(cx, &alias.ty, scope);
+            cx.in_scope(scope, |cx| lookup::alias_found(cx, alias, None, scope));
+        }
+        ItemKind::Record(record) if record.specialisation.is_none() => check_record_of(cx, record, scope),
+        ItemKind::Enum(enumeration) => {
+            enumeration::type_of(cx, enumeration, scope);
+        }
+        _ => {}
+    }
+}
+
+/// Checks the name in a using-declaration at namespace scope.
+fn check_using<'a>(cx: &mut Checker<'a>, using: &'a ast::UsingDeclaration) {
+    match path::resolve(cx, &using.path) {
+        Ok(_) => using_rules::outside_of_classes(cx, &using.path),
+        Err(miss) => path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "name"),
+    }
+}
+
+/// `template void f<int>(int);`, `template struct S<int>;`
+fn check_instantiation<'a>(
+    cx: &mut Checker<'a>,
+    instantiation: &'a ast::ExplicitInstantiation,
+    scope: ScopeId,
+) {
+    if instantiation.is_record {
+        if let Some(ty) = path::resolve_type(cx, &instantiation.path) {
+            check_record(cx, ty.ty, instantiation.path.span);
+        }
+        return;
+    }
+    if let Some(func) = kernel::instantiated(cx, instantiation, scope) {
+        check_if_defined(cx, func);
+    }
+}
+
+fn check_if_defined(cx: &mut Checker<'_>, func: FuncId) {
+    if function::has_code(cx, func) {
+        function::ensure_body(cx, func);
+    }
+}
+
+/// `template <> void f(int) { … }`, `template <> struct S<int> { … };`
+fn check_specialisation<'a>(cx: &mut Checker<'a>, id: ItemId, item: &'a Item, scope: ScopeId) {
+    match &item.kind {
+        ItemKind::Record(record) => {
+            if let (Some(name), Some(args)) = (record.name, &record.specialisation)
+                && record.scope.is_none()
+            {
+                let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, name));
+                let Some(Found::ClassTemplate(template)) = found else { return };
+                let ty = cx.in_scope(scope, |cx| class_of(cx, &template, args, record.span));
+                if let Some(ty) = ty.filter(|_| record.members.is_some()) {
+                    check_record(cx, ty, record.span);
+                }
+            }
+        }
+        ItemKind::Function(function) if function.scope.is_none() && function.name.ordinary().is_some() => {
+            let entrance = Entrance {
+                name: String::new(),
+                item: id,
+                span: function.span,
+                kind: EntranceKind::VisibleDeclaration,
+            };
+            if let Some(func) = kernel::function(cx, &entrance) {
+                check_if_defined(cx, func);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn class_of<'a>(
+    cx: &mut Checker<'a>,
+    template: &entities::ClassTemplate<'a>,
+    args: &'a [ast::TemplateArg],
+    span: Span,
+) -> Option<Ty> {
+    let explicit = template_args::explicit(cx, args);
+    template_args::class_from_args(cx, template, explicit, span)
+}

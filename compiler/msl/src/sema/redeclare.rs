@@ -1,0 +1,395 @@
+//! Names that are declared several times.
+//!
+//! A class or an enumeration may share its name with a function, a variable or an enumerator; nothing else may
+//! share a name but functions, and declarations of one entity (C++14 [basic.scope.declarative]). Reported at the
+//! later declaration.
+
+use super::checker::Checker;
+use super::entities::FnDeclId;
+use super::table::{Decl, Layer, NsId, Tag, function_key};
+use super::{function, record, resolve_type};
+use crate::ast::{self, FunctionBody, FunctionName, Item, ItemKind, OperatorName};
+use crate::hir::{FuncId, QualTy, RecordId};
+use crate::token::Name;
+use anymetal_diagnostics::{Diagnostic, Sink, Span};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// What a declaration makes of its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Function,
+    Field,
+    Variable,
+    VariableTemplate,
+    Enumerator,
+    Enum,
+    Record(ast::RecordKind),
+    ClassTemplate(ast::RecordKind),
+    Alias,
+    MemberAlias,
+    AliasTemplate,
+}
+
+impl Kind {
+    fn is_tag(self) -> bool {
+        matches!(self, Self::Record(_) | Self::Enum)
+    }
+
+    /// Whether a tag of that name may be hidden by it.
+    fn may_hide_tags(self) -> bool {
+        matches!(self, Self::Function | Self::Variable | Self::Enumerator | Self::Field)
+    }
+}
+
+/// A declaration of a name.
+struct Declared {
+    kind: Kind,
+    span: Span,
+    is_definition: bool,
+}
+
+/// Reports the names of a layer that are declared twice.
+pub(super) fn check(layer: &Layer, sink: &mut Sink) {
+    for (name, decls) in layer.own_names() {
+        let declared: Vec<Declared> = decls.iter().filter_map(|&decl| declared(layer, decl)).collect();
+        report_conflicts(name, &declared, &mut |diagnostic| sink.push(diagnostic));
+    }
+}
+
+fn report_conflicts(name: Name, declared: &[Declared], report: &mut dyn FnMut(Diagnostic)) {
+    for (n, later) in declared.iter().enumerate().skip(1) {
+        if let Some(problem) = declared[..n].iter().find_map(|earlier| conflict(earlier, later, name)) {
+            let (earlier, message) = problem;
+            let diagnostic = Diagnostic::error("redefinition", later.span, message);
+            report(diagnostic.with_note(earlier, "previously declared here"));
+        }
+    }
+}
+
+/// Reports the names of a class that are declared twice, and members that have the name of the class.
+pub(super) fn check_members<'a>(cx: &mut Checker<'a>, owner: RecordId) {
+    let Some(ast) = cx.records.get(owner).ast else { return };
+    let mut by_name: FxHashMap<Name, Vec<Declared>> = FxHashMap::default();
+    let mut names = Vec::new();
+    for item in ast.members.iter().flatten() {
+        for (name, declared) in of_member(item) {
+            if Some(name) == ast.name && declared.kind == Kind::Function {
+                cx.error("redefinition", declared.span, "a constructor has no result type");
+            } else if Some(name) == ast.name {
+                let message = format!("member `{name}` has the same name as its class");
+                cx.error("redefinition", declared.span, message);
+            }
+            names.push(name);
+            by_name.entry(name).or_default().push(declared);
+        }
+    }
+    for name in names {
+        if let Some(declared) = by_name.remove(&name) {
+            report_conflicts(name, &declared, &mut |diagnostic| cx.report(diagnostic));
+        }
+    }
+}
+
+/// The names that a member declares. That two data members have one name is found with their types.
+fn of_member(item: &ast::Item) -> Vec<(Name, Declared)> {
+    let is_template = item.template.is_some();
+    let one = |name: Option<Name>, declared| name.map(|name| (name, declared)).into_iter().collect();
+    match &item.kind {
+        ItemKind::Function(function) if !function.specifiers.is_friend && function.scope.is_none() => {
+            let declared = Declared { kind: Kind::Function, span: function.span, is_definition: true };
+            one(function.name.ordinary(), declared)
+        }
+        ItemKind::Field(field) => {
+            let declared = Declared { kind: Kind::Field, span: field.span, is_definition: true };
+            one(field.name, declared)
+        }
+        ItemKind::Variable(variable)
+            if variable.declarator.scope.is_none() && variable.declarator.specialisation.is_none() =>
+        {
+            let kind = if is_template { Kind::VariableTemplate } else { Kind::Variable };
+            let declared = Declared { kind, span: variable.span, is_definition: true };
+            one(Some(variable.declarator.name), declared)
+        }
+        ItemKind::Alias(alias) => {
+            let kind = if is_template { Kind::AliasTemplate } else { Kind::MemberAlias };
+            one(Some(alias.name), Declared { kind, span: alias.ty.span, is_definition: true })
+        }
+        ItemKind::Record(record) if record.specialisation.is_none() && record.scope.is_none() => {
+            one(record.name, of_record(record, is_template))
+        }
+        ItemKind::Enum(enumeration) => {
+            let mut all: Vec<_> = one(enumeration.name, of_enum(enumeration));
+            if !enumeration.is_scoped {
+                all.extend(enumeration.enumerators.iter().flatten().map(|enumerator| {
+                    let kind = Kind::Enumerator;
+                    (enumerator.name, Declared { kind, span: enumerator.span, is_definition: true })
+                }));
+            }
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Why two declarations of a name exclude each other, and where the earlier one is.
+fn conflict(earlier: &Declared, later: &Declared, name: Name) -> Option<(Span, String)> {
+    let (a, b) = (earlier.kind, later.kind);
+    let message = match (a, b) {
+        (Kind::Function, Kind::Function) => return None,
+        // Reported where the data member gets its type.
+        (Kind::Field, other) | (other, Kind::Field) if !matches!(other, Kind::ClassTemplate(_)) => {
+            return None;
+        }
+        // Whether two aliases name one type is for the analysis of types.
+        (Kind::Alias, Kind::Alias) => return None,
+        (Kind::Alias, tag) | (tag, Kind::Alias) if tag.is_tag() => return None,
+        (Kind::Record(a), Kind::Record(b)) | (Kind::ClassTemplate(a), Kind::ClassTemplate(b)) if a != b => {
+            format!("use of `{name}` with a tag type that does not match the previous declaration")
+        }
+        _ if a == b && a != Kind::Enumerator => {
+            if !(earlier.is_definition && later.is_definition) {
+                return None;
+            }
+            format!("redefinition of `{name}`")
+        }
+        (tag, other) | (other, tag) if tag.is_tag() && other.may_hide_tags() => return None,
+        (Kind::Enumerator, Kind::Enumerator) => format!("redefinition of enumerator `{name}`"),
+        _ => format!("redefinition of `{name}` as different kind of symbol"),
+    };
+    Some((earlier.span, message))
+}
+
+fn declared(layer: &Layer, decl: Decl) -> Option<Declared> {
+    match decl {
+        Decl::Namespace(_) => None,
+        Decl::Using(_) => None,
+        Decl::Enumerator(id, n) => {
+            let enumerators = layer.enum_of_item(id)?.enumerators.as_ref()?;
+            let span = enumerators.get(n as usize)?.span;
+            Some(Declared { kind: Kind::Enumerator, span, is_definition: true })
+        }
+        Decl::Tag(id) => match layer.tag_of_item(id)? {
+            Tag::Record(record) => Some(of_record(record, false)),
+            Tag::Enum(enumeration) => Some(of_enum(enumeration)),
+        },
+        Decl::Item(id) => {
+            let item = &layer.entry(id).item;
+            let is_template = item.template.is_some();
+            match &item.kind {
+                ItemKind::Record(record) => Some(of_record(record, is_template)),
+                ItemKind::Enum(enumeration) => Some(of_enum(enumeration)),
+                ItemKind::Alias(alias) => {
+                    let kind = if is_template { Kind::AliasTemplate } else { Kind::Alias };
+                    Some(Declared { kind, span: alias.ty.span, is_definition: true })
+                }
+                ItemKind::Variable(variable) => {
+                    let kind = if is_template { Kind::VariableTemplate } else { Kind::Variable };
+                    let is_definition = !variable.is_extern || variable.init.is_some();
+                    Some(Declared { kind, span: variable.span, is_definition })
+                }
+                ItemKind::Function(function) => {
+                    let is_definition = !matches!(function.body, FunctionBody::None);
+                    Some(Declared { kind: Kind::Function, span: function.span, is_definition })
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+fn of_record(record: &ast::Record, is_template: bool) -> Declared {
+    let kind = if is_template { Kind::ClassTemplate(record.kind) } else { Kind::Record(record.kind) };
+    Declared { kind, span: record.span, is_definition: record.members.is_some() }
+}
+
+fn of_enum(enumeration: &ast::Enum) -> Declared {
+    Declared { kind: Kind::Enum, span: enumeration.span, is_definition: enumeration.enumerators.is_some() }
+}
+
+/// Whether a layer has two functions of one name, not templates, with bodies and the same number of parameters.
+pub(super) fn may_repeat_functions(layer: &Layer) -> bool {
+    layer.own_names().into_iter().any(|(_, decls)| {
+        let mut counts: Vec<usize> = Vec::new();
+        let of_body = |decl: &Decl| match *decl {
+            Decl::Item(id) => match &layer.entry(id).item {
+                Item { kind: ItemKind::Function(function), template: None, .. }
+                    if matches!(function.body, FunctionBody::Block(_)) =>
+                {
+                    Some(function.params.len())
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        decls.iter().filter_map(of_body).any(|count| {
+            let is_known = counts.contains(&count);
+            counts.push(count);
+            is_known
+        })
+    })
+}
+
+/// Reports functions, not templates, that are defined twice or differ in their result type only: those of a
+/// namespace.
+pub(super) fn check_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
+    let mut friends = friend_definitions(cx, layer);
+    for (name, decls) in layer.own_names() {
+        let mut overloads = Vec::new();
+        for &decl in decls {
+            let Decl::Item(id) = decl else { continue };
+            let item = &layer.entry(id).item;
+            if let ItemKind::Function(function) = &item.kind
+                && item.template.is_none()
+            {
+                let scope = cx.scopes.of_item(id);
+                overloads.push(cx.functions.declare(function, None, scope, None));
+            }
+        }
+        if let Some(&first) = overloads.first() {
+            let ns = cx.scopes.enclosing_namespace(cx.functions.decl(first).scope);
+            overloads.extend(friends.remove(&(ns, name)).into_iter().flatten());
+        }
+        if overloads.len() > 1 {
+            check_overloads(cx, &overloads);
+        }
+    }
+}
+
+/// The functions that classes define as friends, which are functions of the namespace around.
+fn friend_definitions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) -> FxHashMap<(NsId, Name), Vec<FnDeclId>> {
+    let mut found: FxHashMap<(NsId, Name), Vec<FnDeclId>> = FxHashMap::default();
+    for (id, entry) in layer.own_items() {
+        let ItemKind::Record(record) = &entry.item.kind else { continue };
+        if entry.item.template.is_some() || record.scope.is_some() {
+            continue;
+        }
+        for item in record.members.iter().flatten() {
+            let ItemKind::Function(function) = &item.kind else { continue };
+            let is_definition = !matches!(function.body, FunctionBody::None);
+            if !function.specifiers.is_friend || item.template.is_some() || !is_definition {
+                continue;
+            }
+            let scope = cx.scopes.of_item(id);
+            let ty = record::plain(&mut cx.types, &mut cx.records, record, scope);
+            record::complete_type(cx, ty, record.span);
+            let (Some(class), Some(key)) = (cx.types.as_record(ty), function_key(&function.name)) else {
+                continue;
+            };
+            let scope = cx.records.get(class).scope;
+            let decl = cx.functions.declare(function, None, scope, None);
+            found.entry((entry.ns, key)).or_default().push(decl);
+        }
+    }
+    found
+}
+
+/// The same for the functions of one name in a class, where no function may be declared twice.
+pub(super) fn check_methods<'a>(cx: &mut Checker<'a>, owner: RecordId) {
+    let Some(items) = cx.records.get(owner).ast.and_then(|ast| ast.members.as_ref()) else { return };
+    let scope = cx.records.get(owner).scope;
+    let mut by_name: FxHashMap<Name, Vec<FnDeclId>> = FxHashMap::default();
+    let mut names = Vec::new();
+    for item in items {
+        let ItemKind::Function(function) = &item.kind else { continue };
+        if item.template.is_some() || function.specifiers.is_friend {
+            continue;
+        }
+        let Some(key) = function_key(&function.name) else { continue };
+        let decl = cx.functions.declare(function, None, scope, Some(owner));
+        names.push(key);
+        by_name.entry(key).or_default().push(decl);
+    }
+    names.dedup();
+    for name in names {
+        if let Some(overloads) = by_name.remove(&name)
+            && overloads.len() > 1
+        {
+            check_overloads(cx, &overloads);
+        }
+    }
+}
+
+/// Reports aliases of one name for different types.
+pub(super) fn check_aliases<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
+    for (name, decls) in layer.own_names() {
+        let mut known: Option<(QualTy, Span)> = None;
+        for &decl in decls {
+            let Decl::Item(id) = decl else { continue };
+            let item = &layer.entry(id).item;
+            let ItemKind::Alias(alias) = &item.kind else { continue };
+            if item.template.is_some() || decls.len() < 2 {
+                continue;
+            }
+            let scope = cx.scopes.of_item(id);
+            let ty = cx.quietly(|cx| cx.in_scope(scope, |cx| resolve_type::resolve(cx, &alias.ty)));
+            let Some(ty) = ty.ok().filter(|ty| !cx.is_dependent(ty.ty)) else { continue };
+            match known {
+                Some((other, span)) if other.ty != ty.ty => {
+                    let (other, shown) = (cx.show(other), cx.show(ty));
+                    let message =
+                        format!("`{name}` is an alias for `{shown}` here, and for `{other}` before");
+                    let diagnostic = Diagnostic::error("redefinition", alias.ty.span, message);
+                    cx.report(diagnostic.with_note(span, "previously declared here"));
+                }
+                Some(_) => {}
+                None => known = Some((ty, alias.ty.span)),
+            }
+        }
+    }
+}
+
+fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
+    let mut known: Vec<FuncId> = Vec::new();
+    for &decl in decls {
+        let span = cx.functions.decl(decl).ast.span;
+        let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), span));
+        let Ok(Some(func)) = func else { continue };
+        let problem = known.iter().find_map(|&earlier| excludes(cx, earlier, func));
+        if let Some((earlier, message)) = problem {
+            let diagnostic = Diagnostic::error("redefinition", span, message);
+            cx.report(diagnostic.with_note(earlier, "previously declared here"));
+        }
+        known.push(func);
+    }
+}
+
+/// Why two functions of one name in one scope exclude each other.
+fn excludes(cx: &Checker<'_>, earlier: FuncId, later: FuncId) -> Option<(Span, String)> {
+    let (a, b) = (cx.functions.inst(earlier), cx.functions.inst(later));
+    let is_open = a.params.iter().any(|param| cx.is_dependent(param.ty));
+    if is_open || !function::are_same_params(&a.params, &b.params) {
+        return None;
+    }
+    let [first, second] = [a, b].map(|inst| inst.origin.decl().map(|decl| cx.functions.decl(decl)));
+    let (first, second) = (first?, second?);
+    let name = &b.name;
+    let is_member = first.owner.is_some();
+    let is_static = |decl: &function::FnDecl<'_>| decl.ast.specifiers.is_static;
+    if is_member && is_static(first) != is_static(second) {
+        return Some((a.span, format!("static and non-static `{name}` cannot be overloaded")));
+    }
+    if first.ast.method != second.ast.method {
+        return None;
+    }
+    if a.ret != b.ret && a.ret.is_some() && b.ret.is_some() {
+        let conversion = matches!(first.ast.name, FunctionName::Operator(OperatorName::Conversion(_)));
+        let message = || format!("`{name}` differs from another function in its return type only");
+        return (!conversion).then(|| (a.span, message()));
+    }
+    let is_definition = |decl: &function::FnDecl<'_>| !matches!(decl.ast.body, FunctionBody::None);
+    if is_member {
+        return Some((a.span, format!("class member `{name}` cannot be redeclared")));
+    }
+    if is_definition(first) && is_definition(second) {
+        return Some((a.span, format!("redefinition of `{name}`")));
+    }
+    let [before, after] = [first, second].map(|decl| decl.ast.specifiers);
+    if before.is_constexpr != after.is_constexpr {
+        return Some((a.span, format!("`{name}` is declared with and without `constexpr`")));
+    }
+    if after.is_inline && !before.is_inline && !before.is_constexpr && is_definition(first) {
+        return Some((a.span, format!("`{name}` is declared `inline` after its definition")));
+    }
+    None
+}

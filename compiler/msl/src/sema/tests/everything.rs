@@ -1,0 +1,115 @@
+//! What only a check of everything reports: code that no entry point reaches, templates without arguments.
+
+use super::{accept, reject};
+
+#[test]
+fn members_are_checked() {
+    reject("struct S { void f() { unknown(); } };", &["unknown-name"]);
+    reject("struct S { int x; void f() const { x = 1; } };", &["not-assignable"]);
+    reject("void f() { struct L { int g() { return y; } }; }", &["unknown-name"]);
+    reject("struct S { friend void f() { unknown(); } };", &["unknown-name"]);
+    reject("struct S { void f(int x = y); };", &["unknown-name"]);
+    reject("struct S { void f() noexcept(y); };", &["unknown-name"]);
+    reject("struct S { void f(); }; void S::f() { unknown(); }", &["unknown-name"]);
+    accept("struct S { int x; int f() const { return g() + x; } int g() const { return 1; } };");
+}
+
+#[test]
+fn templates_without_arguments() {
+    reject("template <typename T> void f(T t) { unknown(1); }", &["unknown-name"]);
+    reject("template <typename T> void f(T t, float x) { (void)(x % 3); }", &["invalid-operands"]);
+    reject("template <typename T> struct S { void f() { unknown = 1; } };", &["unknown-name"]);
+    reject(
+        "template <int N> struct S { struct I { int x; void f() const { x = 1; } }; };",
+        &["not-assignable"],
+    );
+    reject(
+        "template <typename T> struct S; template <typename T> struct S<T *> { int f() { return y; } };",
+        &["unknown-name"],
+    );
+    reject("struct S { template <typename T> void f() { unknown(1); } };", &["unknown-name"]);
+    // What depends on an argument waits for it.
+    accept("template <typename T> auto f(T t) { auto x = t.size(); return g(t, x) + T::value; }");
+    accept(
+        "template <typename T> struct S : T { void f() { this->g(); typename T::type x = this->y; h(x); } };",
+    );
+    accept(
+        "template <typename... Ts> int f(Ts... ts) { static_assert(sizeof...(Ts) > 3); return (ts + ...); }",
+    );
+    accept("template <typename T> struct S { T x; void f(T); void f(T *); void g() { f(1); f(x); } };");
+    accept("template <int N> struct S { int a[N]; enum { n = N }; static_assert(sizeof(S<N>) == n); };");
+    accept("template <template <typename> class C> struct S { C<int> c; void f() { c.g(); } };");
+    accept("template <typename T> struct S { S<T> *next; void f() { next->next->f(); } };");
+}
+
+#[test]
+fn dependent_templates_need_the_word() {
+    reject("template <typename T> void f(T t) { t.template g<int>(); t.g<int>(); }", &["missing-template"]);
+    accept("struct S { template <typename T> void g(); }; template <typename T> void f(S s) { s.g<int>(); }");
+}
+
+#[test]
+fn names_are_known_from_their_declaration_on() {
+    reject("int f() { return g(); } int g() { return 1; }", &["unknown-name"]);
+    reject("struct S; struct T { S s; }; struct S {};", &["incomplete-type"]);
+    accept("struct S { struct U u(); int f() { return g(); } int g() { return 1; } }; struct U {};");
+    accept("template <typename T> int f(T t) { return g(t); } int g(int); int h() { return f(1); }");
+}
+
+#[test]
+fn redeclarations() {
+    reject("void f() {} void f() {}", &["redefinition"]);
+    reject("int f(int); float f(int);", &["redefinition"]);
+    reject("struct S {}; struct S {};", &["redefinition"]);
+    reject("struct S; union S {};", &["redefinition"]);
+    reject("void S(); typedef int S;", &["redefinition"]);
+    reject("enum E { a }; enum F { a };", &["redefinition"]);
+    reject("struct S { void f(); void f(); };", &["redefinition"]);
+    reject("struct S { int f; void f(); };", &["redefinition"]);
+    reject("struct S { int S; };", &["redefinition"]);
+    reject("void f() {} struct S { friend void f() {} };", &["redefinition"]);
+    reject("void f() { if (int x = 1) { int x; } }", &["redefinition"]);
+    accept(
+        "struct S {}; void S(); typedef struct T {} T; struct U; struct U {}; void f(); void f() {} void f(int);",
+    );
+    accept("struct S { void f(); void f() const; static void f(int); struct T {} T; };");
+    accept("void f() { int x; while (true) { int x; } { int x; } }");
+}
+
+#[test]
+fn definitions_of_members() {
+    reject("struct S { void f(); }; void S::g() {}", &["no-such-member"]);
+    reject("struct S { void f(); }; void S::f() const {}", &["no-such-member"]);
+    reject("struct S { void f() = default; };", &["not-defaultable"]);
+    accept("struct S { S(); void f(int); }; S::S() {} void S::f(int) {}");
+}
+
+#[test]
+fn using_declarations() {
+    reject("struct S { static int f(); }; using S::f;", &["using-declaration"]);
+    reject("namespace n { void f(); } struct S { using n::f; };", &["using-declaration"]);
+    reject("struct T { void f(); }; struct S { using T::f; };", &["using-declaration"]);
+    reject("using n::f;", &["unknown-name"]);
+    accept("namespace n { void f(); } using n::f; struct T { void g(); }; struct S : T { using T::g; };");
+}
+
+#[test]
+fn constants_do_not_narrow() {
+    reject("template <uchar N> struct S {}; using T = S<1000>;", &["narrowing"]);
+    reject("enum E : uchar { a = 256 };", &["narrowing"]);
+    accept("template <uchar N> struct S {}; using T = S<255>; enum E : char { a = -128 };");
+}
+
+#[test]
+fn deduced_results() {
+    reject("auto f(int x) { if (x) return 1; return 1.0f; }", &["deduced-result"]);
+    reject("auto f(int x) { if (x) return 1; return; }", &["deduced-result"]);
+    reject("auto *f() {}", &["deduced-result"]);
+    accept("auto f(int x) { if (x) return 1; return 2; } auto g() { return; }");
+}
+
+#[test]
+fn a_default_argument_does_not_need_itself() {
+    reject("struct S { S(int x, S y = 0); };", &["recursive-default"]);
+    accept("struct S { S(int x = 1, int y = 2); void f(S s = S()); };");
+}

@@ -1,0 +1,103 @@
+//! Templates without arguments: what is wrong with the code whatever the arguments are.
+//!
+//! The parameters stand for types and values in error, which make everything that depends on them silent, as
+//! after an error that was reported. What is reported does not depend on them. Only a check of everything does
+//! this; an instance that a program uses is checked with its arguments, as always.
+//!
+//! Invariant: messages that would show something that depends on a parameter are dropped
+//! ([`super::diagnostics::DEPENDENT`]), and so are calls that may mean another function with other arguments.
+
+use super::checker::Checker;
+use super::diagnostics::DEPENDENT;
+use super::entities::{Found, TArg};
+use super::everything;
+use super::record::NamedRecord;
+use super::scopes::ScopeId;
+use super::{function, lookup, noexcept, record, resolve_type};
+use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
+use crate::hir::{ConstValue, QualTy, RecordId, Ty};
+use std::rc::Rc;
+
+/// Checks a template, perhaps a member of a class.
+pub(super) fn check<'a>(
+    cx: &mut Checker<'a>,
+    item: &'a Item,
+    template: &'a TemplateParams,
+    scope: ScopeId,
+    owner: Option<RecordId>,
+) {
+    let before = cx.diagnostics.set_in_template(true);
+    match &item.kind {
+        ItemKind::Function(function) => check_function(cx, function, template, scope, owner),
+        ItemKind::Record(record) => check_record(cx, record, template, scope),
+        ItemKind::Alias(alias) => {
+            let inner = cx.scopes.template_scope(&template.params, &unknown_args(template), scope);
+            cx.in_scope(inner, |cx| resolve_type::resolve(cx, &alias.ty));
+        }
+        _ => {}
+    }
+    cx.diagnostics.set_in_template(before);
+}
+
+fn check_function<'a>(
+    cx: &mut Checker<'a>,
+    function: &'a ast::Function,
+    template: &'a TemplateParams,
+    scope: ScopeId,
+    owner: Option<RecordId>,
+) {
+    // A member's definition outside of its class is checked with the class.
+    if function.scope.is_some() || matches!(function.name, ast::FunctionName::Destructor) {
+        return;
+    }
+    let owner = owner.filter(|_| !function.specifiers.is_friend);
+    let decl = cx.functions.declare(function, Some(template), scope, owner);
+    let args = unknown_args(template);
+    let Some(func) = function::instantiate(cx, decl, args, function.span) else { return };
+    noexcept::check_specifier(cx, decl, func);
+    if function::has_code(cx, func) {
+        function::ensure_body(cx, func);
+    }
+}
+
+fn check_record<'a>(
+    cx: &mut Checker<'a>,
+    record: &'a ast::Record,
+    template: &'a TemplateParams,
+    scope: ScopeId,
+) {
+    let (Some(name), Some(_)) = (record.name, &record.members) else { return };
+    if record.scope.is_some() {
+        return;
+    }
+    let args = unknown_args(template);
+    if record.specialisation.is_none() {
+        let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, name));
+        let Some(Found::ClassTemplate(class)) = found else { return };
+        if class.primary.id == record.id {
+            let ty = record::instantiate(cx, &class, args);
+            everything::check_record(cx, ty, record.span);
+        }
+        return;
+    }
+    let inner = cx.scopes.template_scope(&template.params, &args, scope);
+    let is_union = record.kind == ast::RecordKind::Union;
+    let name = format!("{name}<{DEPENDENT}>");
+    let named =
+        NamedRecord { name, is_union, ast: Some(record), template: None, args: Rc::from([]), scope: inner };
+    let id = cx.records.add(&mut cx.types, named);
+    everything::check_record(cx, cx.records.get(id).ty, record.span);
+}
+
+/// An argument for each parameter of which nothing is known.
+fn unknown_args(template: &TemplateParams) -> Rc<[TArg]> {
+    template.params.iter().map(unknown_arg).collect()
+}
+
+fn unknown_arg(param: &TemplateParam) -> TArg {
+    let arg = match param.kind {
+        TemplateParamKind::Type(_) | TemplateParamKind::Template(..) => TArg::Type(QualTy::plain(Ty::ERROR)),
+        TemplateParamKind::Value(..) => TArg::Value(Ty::ERROR, ConstValue::Scalar(0)),
+    };
+    if param.is_pack { TArg::Pack(Rc::from([arg])) } else { arg }
+}
