@@ -1,8 +1,8 @@
 //! Checks many files in one process, for `testing/clang`.
 //!
-//! Each line of standard input is a request: a path, the number of bytes to take of the file (empty: all), and
-//! definitions, separated by tabs. Each is answered by one line of JSON, `{"name": …, "diagnostics": […]}`, or
-//! `{"crash": …}` after a panic.
+//! Each line of standard input is a request: a path, the number of bytes to take of the file (empty: all),
+//! and definitions, separated by tabs. Each is answered by one line of JSON, `{"name": …, "diagnostics":
+//! […]}`, or `{"crash": …}` after a panic.
 
 use anymetal_msl::pp::{Definition, IncludeLoader, IncludedFile, NotLoaded};
 use anymetal_msl::{CompileOptions, check_source};

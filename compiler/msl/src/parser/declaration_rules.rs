@@ -1,7 +1,7 @@
 //! Which words may stand before which declaration (C++14 [dcl.stc], [dcl.fct.spec], [dcl.constexpr]).
 //!
-//! The parser takes the words in any order and number; what they exclude is reported here, once the declaration
-//! is known.
+//! The parser takes the words in any order and number; what they exclude is reported here, once the
+//! declaration is known.
 
 use super::Parser;
 use crate::ast::{Function, ItemKind, TemplateParamKind, TemplateParams, TypeKind};

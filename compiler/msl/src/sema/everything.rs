@@ -1,7 +1,7 @@
 //! Checks a whole program, whether a kernel reaches it or not.
 //!
-//! Everything that can be checked without template arguments is: functions, the members of classes, variables,
-//! enumerations, aliases, explicit instantiations and specialisations. Start with [`check`].
+//! Everything that can be checked without template arguments is: functions, the members of classes,
+//! variables, enumerations, aliases, explicit instantiations and specialisations. Start with [`check`].
 
 use super::checker::Checker;
 use super::entities::{FnDeclId, Found, VarDecl};

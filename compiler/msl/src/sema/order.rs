@@ -1,10 +1,10 @@
 //! The order of declarations: a name of a namespace means nothing, and a class is incomplete, before its
 //! declaration (C++14 [basic.scope.namespace]).
 //!
-//! Lookup finds all declarations of a namespace wherever they stand, and a check of everything refuses here what
-//! is declared later only. Code of templates is exempt when it is checked with arguments: names that depend on
-//! them are looked up where they are known. Declarations from another file or a macro are exempt because their
-//! order relative to the use is not known here.
+//! Lookup finds all declarations of a namespace wherever they stand, and a check of everything refuses here
+//! what is declared later only. Code of templates is exempt when it is checked with arguments: names that
+//! depend on them are looked up where they are known. Declarations from another file or a macro are exempt
+//! because their order relative to the use is not known here.
 
 use super::checker::Checker;
 use super::entities::Found;

@@ -1,8 +1,8 @@
 //! Names that are declared several times.
 //!
-//! A class or an enumeration may share its name with a function, a variable or an enumerator; nothing else may
-//! share a name but functions, and declarations of one entity (C++14 [basic.scope.declarative]). Reported at the
-//! later declaration.
+//! A class or an enumeration may share its name with a function, a variable or an enumerator; nothing else
+//! may share a name but functions, and declarations of one entity (C++14 [basic.scope.declarative]).
+//! Reported at the later declaration.
 
 use super::checker::Checker;
 use super::entities::FnDeclId;
@@ -207,7 +207,8 @@ fn of_enum(enumeration: &ast::Enum) -> Declared {
     Declared { kind: Kind::Enum, span: enumeration.span, is_definition: enumeration.enumerators.is_some() }
 }
 
-/// Whether a layer has two functions of one name, not templates, with bodies and the same number of parameters.
+/// Whether a layer has two functions of one name, not templates, with bodies and the same number of
+/// parameters.
 pub(super) fn may_repeat_functions(layer: &Layer) -> bool {
     layer.own_names().into_iter().any(|(_, decls)| {
         let mut counts: Vec<usize> = Vec::new();

@@ -1,8 +1,8 @@
 //! Templates without arguments: what is wrong with the code whatever the arguments are.
 //!
 //! The parameters stand for types and values in error, which make everything that depends on them silent, as
-//! after an error that was reported. What is reported does not depend on them. Only a check of everything does
-//! this; an instance that a program uses is checked with its arguments, as always.
+//! after an error that was reported. What is reported does not depend on them. Only a check of everything
+//! does this; an instance that a program uses is checked with its arguments, as always.
 //!
 //! Invariant: messages that would show something that depends on a parameter are dropped
 //! ([`super::diagnostics::DEPENDENT`]), and so are calls that may mean another function with other arguments.
