@@ -21,6 +21,9 @@ pub(crate) const MAX_TERMS: usize = 8;
 /// Maximum trip count of a loop that is completely unrolled. Each iteration is evaluated to find the count.
 pub const MAX_UNROLLED_TRIPS: usize = 32;
 
+/// Maximum number of parts of an exit test that are joined by `&&` or `||`.
+pub(crate) const MAX_TEST_PARTS: usize = 8;
+
 /// Maximum step of a counted loop's counter. Bounds the products of steps and trip counts.
 pub(crate) const MAX_STEP: u64 = 1 << 16;
 

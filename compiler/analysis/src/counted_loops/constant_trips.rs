@@ -1,12 +1,14 @@
 //! Constant trip counts, found by evaluating the exit test for each value of the counter.
+//!
+//! In `i < 4 && i + first < n` the counter alone decides on one part of the test, which bounds the trip count.
 
 use super::{ExitTest, as_exit_test, exit_test};
-use crate::limits::{MAX_BRANCHING_DEPTH, MAX_UNROLLED_TRIPS};
+use crate::limits::{MAX_BRANCHING_DEPTH, MAX_TEST_PARTS, MAX_UNROLLED_TRIPS};
 use crate::walk_insts;
 use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary, mask};
-use anymetal_ir::{Function, Inst, Op, Type, Value, ValueDef, Values};
+use anymetal_ir::{BinOp, Function, Inst, Op, Type, Value, ValueDef, Values};
 
-/// A loop with a constant trip count, and with one continue, which ends its body.
+/// A loop with a constant trip count, or a constant bound of it, and with one continue, which ends its body.
 #[derive(Debug)]
 pub struct ConstantTrips {
     /// The exit test: the `if` that leaves the loop.
@@ -15,8 +17,10 @@ pub struct ConstantTrips {
     pub is_tested_first: bool,
     /// What the test passes to the loop's results.
     pub results: Values,
-    /// Complete executions of the body.
+    /// Complete executions of the body, at most.
     pub trip_count: usize,
+    /// Whether the test may leave before the last of them.
+    pub may_leave_early: bool,
     /// The counter: a parameter of the loop.
     pub counter: Value,
     /// The counter's next value.
@@ -27,7 +31,8 @@ pub struct ConstantTrips {
     pub passed: Values,
 }
 
-/// The loop, if the exit test at its beginning or end leaves after a constant, small number of iterations.
+/// The loop, if the exit test at its beginning or end leaves after a constant, small number of iterations at
+/// the latest.
 pub fn constant_trips(function: &Function, inst: Inst) -> Option<ConstantTrips> {
     let Op::Loop { label, ref inits, body, .. } = function.inst(inst).op else {
         // Some other instruction.
@@ -49,9 +54,46 @@ pub fn constant_trips(function: &Function, inst: Inst) -> Option<ConstantTrips> 
     walk_insts(function, body, &mut |inst| {
         continues += usize::from(matches!(function.inst(inst).op, Op::Continue(of, _) if of == label));
     });
+    if continues != 1 {
+        return None;
+    }
+    let bound = |cond| bound(function, inst, ExitTest { cond, ..test }, (is_tested_first, inits, passed));
+    let exact = bound(test.cond);
+    let may_leave_early = exact.is_none();
+    let of_parts = || leaving_parts(function, test).into_iter().find_map(bound);
+    let Bound { counter, next, trip_count } = exact.or_else(of_parts)?;
+    let results = results_at(function, test);
+    let (test, passed) = (test.inst, passed.clone());
+    Some(ConstantTrips {
+        test,
+        is_tested_first,
+        results,
+        trip_count,
+        may_leave_early,
+        counter,
+        next,
+        last,
+        passed,
+    })
+}
+
+/// How often a loop runs at most.
+struct Bound {
+    counter: Value,
+    next: Value,
+    trip_count: usize,
+}
+
+/// The bound that follows from a test that depends on one parameter alone.
+fn bound(
+    function: &Function,
+    inst: Inst,
+    test: ExitTest,
+    (is_tested_first, inits, passed): (bool, &[Value], &[Value]),
+) -> Option<Bound> {
     let (counter, n) = counter_in(function, inst, test.cond, 0)?;
     let next = passed[n];
-    let mut value = function.as_const(inits[n]).filter(|_| continues == 1)?;
+    let mut value = function.as_const(inits[n])?;
     let mut trip_count = 0;
     loop {
         let done = (evaluate(function, test.cond, (counter, value), 0)? != 0) == test.leaves_when;
@@ -67,9 +109,23 @@ pub fn constant_trips(function: &Function, inst: Inst) -> Option<ConstantTrips> 
             break;
         }
     }
-    let results = results_at(function, test);
-    let (test, passed) = (test.inst, passed.clone());
-    Some(ConstantTrips { test, is_tested_first, results, trip_count, counter, next, last, passed })
+    Some(Bound { counter, next, trip_count })
+}
+
+/// The parts of a test's condition that each suffice to leave: of `a && b` as the condition to go on, `a` and
+/// `b`.
+fn leaving_parts(function: &Function, test: ExitTest) -> Vec<Value> {
+    let joins = if test.leaves_when { BinOp::Or } else { BinOp::And };
+    let (mut parts, mut rest) = (Vec::new(), vec![test.cond]);
+    while let Some(value) = rest.pop() {
+        match function.def(value) {
+            Some(&Op::Binary(op, a, b)) if op == joins && parts.len() + rest.len() < MAX_TEST_PARTS => {
+                rest.extend([b, a]);
+            }
+            _ => parts.push(value),
+        }
+    }
+    parts
 }
 
 /// What the break of an exit test passes.

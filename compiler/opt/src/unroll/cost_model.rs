@@ -46,6 +46,12 @@ impl LoopMetrics {
         !self.has_barrier && (trips == 1 || folds)
     }
 
+    /// Whether indices into local arrays become constant, so that arrays become registers. Only that pays for
+    /// tests that remain, as masks of lanes that have left make code of one iteration after the other slower.
+    pub(super) fn frees_arrays(&self, trips: usize) -> bool {
+        self.size * trips <= MAX_UNROLLED_SIZE && self.indexes_array && !self.has_barrier
+    }
+
     /// `geometric`: the counter is multiplied or divided in each iteration.
     pub(super) fn is_profitable(&self, trips: usize, geometric: bool) -> bool {
         let size = self.size * trips;
@@ -61,7 +67,7 @@ impl LoopMetrics {
         let combines =
             self.indexes_table || self.copies_adjacent() || trips <= MAX_SHORT_TRIPS && self.reads_shared;
         self.is_small(trips)
-            || size <= MAX_UNROLLED_SIZE && self.indexes_array
+            || self.frees_arrays(trips)
             || size <= MAX_UNROLLED_PRODUCTS_SIZE && self.multiplies
             || size <= MAX_FOLDED_UNROLLED_SIZE && combines
             || size <= MAX_TINY_UNROLLED_SIZE

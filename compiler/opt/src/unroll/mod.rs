@@ -1,4 +1,4 @@
-//! Full unrolling of short loops with a constant trip count.
+//! Full unrolling of short loops with a constant trip count, or a constant bound of it.
 //!
 //! Profitable where it makes indices into local arrays or constant tables constant, where it puts matrix
 //! products, or loads or copies of shared memory, into one block, where the counter alone decides selects, or
@@ -119,7 +119,8 @@ impl Unroller<'_> {
         let trips = constant_trips(self.function, inst)?;
         let metrics = self.metrics(label, trips.test, trips.counter, body);
         let is_profitable = match self.only_small {
-            true => metrics.is_small(trips.trip_count),
+            true => metrics.is_small(trips.trip_count) && !trips.may_leave_early,
+            false if trips.may_leave_early => metrics.frees_arrays(trips.trip_count),
             false => metrics.is_profitable(trips.trip_count, self.is_geometric(trips.next)),
         };
         let size = metrics.size * trips.trip_count;
@@ -181,7 +182,9 @@ impl Unroller<'_> {
         for (&param, &value) in params.iter().zip(current) {
             cloner.map_value(param, value);
         }
-        cloner.skip(trips.test);
+        if !trips.may_leave_early {
+            cloner.skip(trips.test);
+        }
         cloner.skip(trips.last);
         copies.append(&mut cloner.insts(insts));
         let after = after.map(|&value| cloner.value(value)).collect();
