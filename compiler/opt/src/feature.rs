@@ -62,6 +62,9 @@ features! {
     Bundles = "bundles",
         "Do the loads of a thread at constant distances with one wide load per lane.",
         ["simd/src/bundles.rs", "codegen/src/cpu/emit/bundle.rs"];
+    LoopPredication = "loop_predication",
+        "Check the accesses of a counted loop for its first and last iteration, before it.",
+        ["simd/src/loop_predication.rs", "codegen/src/cpu/emit/loop_predication.rs"];
     ContiguityCheck = "contiguity_check",
         "Test at run time whether the lanes of a gather or scatter are contiguous.",
         // Its file also has the form of addresses that other features use.

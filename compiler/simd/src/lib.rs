@@ -8,6 +8,7 @@
 //! | strategies of loads and stores, with costs | [`access`] |
 //! | loads that are done together | [`bundles`], [`stencil_rows`] |
 //! | threadgroups in the interior of a picture, without checks | [`interior_path`], [`interior`], [`polynomial`] |
+//! | loops whose accesses are tested before them | [`loop_predication`] |
 //! | fragments of matrices | [`fragments`] |
 //! | stores past the caches | [`nontemporal`] |
 //! | whether lanes run along x or y | [`lane_order`] |
@@ -28,6 +29,7 @@ pub mod interior_path;
 pub mod lane_order;
 pub mod limits;
 pub mod liveness;
+pub mod loop_predication;
 pub mod nontemporal;
 pub mod plan;
 pub mod polynomial;

@@ -42,3 +42,9 @@ pub const MAX_UNBRANCHED_COST: u32 = 14;
 /// Maximum size, in instructions, of a loop that is copied for iterations in which all lanes are active.
 /// Lower than [`MAX_COPY`], because a loop also contains copies of nested code.
 pub const MAX_LOOP_COPY: usize = 300;
+
+/// Maximum size, in instructions, of a loop whose accesses are tested before it, because the loop is copied.
+pub const MAX_PREDICATED_LOOP: usize = 160;
+
+/// Minimum trip count, where it is constant, of such a loop. The test takes the time of a few checks.
+pub const MIN_PREDICATED_TRIPS: i64 = 4;

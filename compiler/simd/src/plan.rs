@@ -17,6 +17,7 @@ use crate::constructs::Constructs;
 use crate::facts::Facts;
 use crate::fragments::Fragments;
 use crate::interior_path::InteriorPath;
+use crate::loop_predication::PredicatedLoop;
 use crate::nontemporal::NonTemporal;
 use crate::regions::Regions;
 use crate::stencil_rows::StencilRows;
@@ -82,6 +83,8 @@ pub struct Plan<'a> {
     pub stencil_rows: StencilRows,
     /// How threadgroups that no limit concerns run, where that is another way.
     pub interior: Option<InteriorPath>,
+    /// Loops whose accesses are tested before them.
+    pub predicated_loops: BTreeMap<Inst, PredicatedLoop>,
     /// Stores that may go past the caches.
     pub nontemporal: NonTemporal,
     accesses: BTreeMap<Inst, Access>,
@@ -142,10 +145,14 @@ impl<'a> Plan<'a> {
             bundles,
             stencil_rows,
             interior,
+            predicated_loops: BTreeMap::new(),
             nontemporal,
             accesses,
         };
         plan.plan_accesses(options);
+        if has(Feature::LoopPredication) {
+            plan.predicated_loops = plan.loops_to_predicate();
+        }
         assert_eq!(plan.verify(), Ok(()), "a plan is sound");
         plan
     }
@@ -205,6 +212,21 @@ impl<'a> Plan<'a> {
             true => of_store(lanes, item, options.features, may_split),
             false => of_load(lanes, item, options.features),
         })
+    }
+
+    fn loops_to_predicate(&self) -> BTreeMap<Inst, PredicatedLoop> {
+        let (function, storage) = (self.facts.function, self.facts.storage);
+        let is_candidate = |inst: Inst| {
+            let has_pattern = self.strategy(inst).is_some_and(|strategy| *strategy != Strategy::Varying);
+            let is_alone = !self.bundles.contains_key(&inst) && !self.stencil_rows.rows().contains_key(&inst);
+            has_pattern && is_alone && storage.pointer(self.accessed(inst).0).root != Root::Many
+        };
+        let analyses = (self.facts, &self.divergence, &self.constructs);
+        let mut found = BTreeMap::new();
+        walk_insts(function, function.body, &mut |inst| {
+            found.extend(PredicatedLoop::new(analyses, inst, &is_candidate).map(|planned| (inst, planned)));
+        });
+        found
     }
 
     /// The pointer of a load or store, and what each lane accesses.

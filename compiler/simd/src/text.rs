@@ -89,6 +89,9 @@ impl PlanText<'_> {
                 LoopPolls::Every { iterations } => format!("polls every {iterations} iterations"),
             });
         }
+        if let Some(predicated) = plan.predicated_loops.get(&inst) {
+            notes.push(format!("{} accesses tested before it", predicated.accesses.len()));
+        }
         if plan.polls.is_before(inst) {
             notes.push("after a poll".to_owned());
         }

@@ -67,7 +67,8 @@ impl CountedLoop {
         matches!(self.goes_on, CmpOp::ULe | CmpOp::SLe | CmpOp::UGe | CmpOp::SGe)
     }
 
-    fn is_signed(&self) -> bool {
+    /// Whether counter and limit are compared as signed integers.
+    pub fn is_signed(&self) -> bool {
         matches!(self.goes_on, CmpOp::SLt | CmpOp::SLe | CmpOp::SGt | CmpOp::SGe)
     }
 }

@@ -350,8 +350,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// A pointer so many bytes further on.
-    fn moved(&mut self, start: &Lane, bytes: &Opd, is_tagged: bool) -> Lane {
+    /// A pointer so many bytes further on, or the sum of integers.
+    pub(super) fn moved(&mut self, start: &Lane, bytes: &Opd, is_tagged: bool) -> Lane {
         match start {
             Lane::Affine { bases, shape, assumption } => {
                 let moved = bases.iter().map(|base| {

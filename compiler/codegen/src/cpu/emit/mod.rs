@@ -13,7 +13,7 @@
 //!   `under_mask` (masked vectors); bounds checks: `available_checks`, `interior`; caches:
 //!   `prefetch`, `nontemporal`.
 //! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks),
-//!   `unmasked_loop`.
+//!   `unmasked_loop`, `loop_predication` (checks before loops).
 //! - Regions: `group_code`, `group_span`, `region`, `simdgroups` (run them),
 //!   `context_save` (values live across regions), `group_loop` (threadgroups).
 //! - Remarks: `remarks` (how constructs were emitted, and why).
@@ -46,6 +46,7 @@ mod interior;
 mod interleaved_cache;
 mod lane;
 mod loaded_pointers;
+mod loop_predication;
 mod mask;
 mod mask_predicates;
 mod matrix;

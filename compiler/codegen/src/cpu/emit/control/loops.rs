@@ -7,7 +7,7 @@ use crate::cpu::emit::{Emitter, Mask};
 use crate::llvm::{BlockName, Bound, MASK, Opd};
 
 impl Emitter<'_, '_> {
-    pub(super) fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
+    pub(in crate::cpu::emit) fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
         let depth = self.position.contexts.len();
         let construct = self.plan.divergence.construct(inst);
         let outer = self.position.mask.clone();

@@ -129,7 +129,11 @@ impl Emitter<'_, '_> {
         }
         match op {
             Op::If { cond, then, otherwise, .. } => self.if_else(inst, *cond, *then, *otherwise),
-            Op::Loop { label, body, continuing, .. } => self.endless(inst, *label, *body, *continuing),
+            Op::Loop { label, body, continuing, .. } => {
+                if !self.predicated_loop(inst, (*label, *body, *continuing)) {
+                    self.endless(inst, *label, *body, *continuing);
+                }
+            }
             Op::Scope { label, body, .. } => self.scope(inst, *label, *body),
             Op::Switch { label, selector, cases, default, .. } => {
                 self.switch(inst, *label, *selector, cases, *default);

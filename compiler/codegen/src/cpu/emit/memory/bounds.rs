@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether the bytes from `start` on are inside, where all lanes' address is that one.
-    pub(super) fn one_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
+    pub(in crate::cpu::emit) fn one_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
         if self.is_in_bounds(address, bytes) {
             return Opd::bool(true);
         }
