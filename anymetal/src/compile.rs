@@ -412,5 +412,6 @@ fn source_options(options: &CompileOptions) -> SourceOptions {
         },
         language_version: options.language_version,
         logging: options.logging,
+        ..SourceOptions::default()
     }
 }

@@ -32,6 +32,6 @@ kernel void arguments(device float* x [[buffer(0)]], device long* y [[buffer(1)]
     own.log("%f", float2(1)); //~ log-format: prints another number of elements
     own.log("%v4hlf", float3(1)); //~ log-format: prints another number of elements
     own.log("%d", x); //~ log-format: prints another kind of value
-    own.log("x", 1); //~ log-format: does not print this argument
+    own.log("x", 1); //~ format-extra-args: does not print this argument
     own.log("%ld %d %v2hlf %hhu", y[0], int(x[0]), float2(1), uchar(1));
 }

@@ -14,8 +14,8 @@ template <typename T> void compare_as(T x, T y)
 
 kernel void compare(device int* x [[buffer(0)]])
 {
-    x[0] == 1; //~ unused-comparison: the result of `==` is not used
-    x[0] != x[1]; //~ unused-comparison: the result of `!=` is not used
+    x[0] == 1; //~ unused-comparison: equality comparison result unused
+    x[0] != x[1]; //~ unused-comparison: inequality comparison result unused
     (void)(x[0] == 1);
     compare_as(1, 2);
     compare_as(1.0f, 2.0f);

@@ -131,16 +131,32 @@ pub(crate) fn document() -> String {
          Every message about a source has an id, shown in brackets (`error[unknown-name]: …`) and in the\n\
          JSON output. Ids are stable; messages are not. All are errors unless the meaning begins with\n\
          \"warning\".\n\
+         \n\
+         Warnings have the groups of clang: `-Wall`, `-Wextra`, `-Weverything`, `-WGROUP`, `-Wno-GROUP`,\n\
+         `-Werror`, `-Werror=GROUP`, `-Wno-error=GROUP` and `-w` of `anymetal compile` work as there, and so do\n\
+         `#pragma clang diagnostic` and `#pragma GCC diagnostic` with `push`, `pop`, `ignored`, `warning` and\n\
+         `error`. Groups of clang that have no warning here are accepted. Nothing is reported about the Metal\n\
+         library, and a template is warned about once.\n\
+         \n\
          An example of each, with its rendering, is in `tests/ui`. \
          [How to add one](how-to/add-a-diagnostic.md).\n",
     );
     for group in CATALOGUE {
         let _ = write!(text, "\n## {}\n\n| id | meaning |\n|---|---|\n", group.stage);
         for entry in group.entries {
-            let _ = writeln!(text, "| `{}` | {} |", entry.id, entry.meaning);
+            let _ = writeln!(text, "| `{}` | {}{} |", entry.id, flag(entry), entry.meaning);
         }
     }
     text
+}
+
+/// How a warning is switched on or off, before its meaning.
+fn flag(entry: &Entry) -> String {
+    match entry.warning {
+        Some(flag) if flag.is_default => format!("warning, `-Wno-{}`: ", flag.group),
+        Some(flag) => format!("warning, only with `-W{}`: ", flag.group),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

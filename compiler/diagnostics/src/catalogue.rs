@@ -24,6 +24,17 @@ pub struct Entry {
     pub meaning: &'static str,
     /// What shows that it is reported.
     pub proof: Proof,
+    /// Of what can be a warning: its group.
+    pub warning: Option<WarningFlag>,
+}
+
+/// How a warning is switched on and off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarningFlag {
+    /// The group of `-W…` that it is in, by clang's name where clang has the warning.
+    pub group: &'static str,
+    /// Whether it is reported without an option.
+    pub is_default: bool,
 }
 
 /// The ids of one stage.
@@ -37,12 +48,22 @@ pub struct Group {
 
 /// A row with a file in `tests/ui`.
 const fn id(id: &'static str, meaning: &'static str) -> Entry {
-    Entry { id, meaning, proof: Proof::UiFile }
+    Entry { id, meaning, proof: Proof::UiFile, warning: None }
+}
+
+/// A warning that is on by default, with the group that switches it off.
+const fn on(id: &'static str, group: &'static str, meaning: &'static str) -> Entry {
+    Entry { id, meaning, proof: Proof::UiFile, warning: Some(WarningFlag { group, is_default: true }) }
+}
+
+/// A warning that an option switches on, and whose id is the name of its group.
+const fn off(id: &'static str, meaning: &'static str) -> Entry {
+    Entry { id, meaning, proof: Proof::UiFile, warning: Some(WarningFlag { group: id, is_default: false }) }
 }
 
 /// A row with another proof.
 const fn other(id: &'static str, meaning: &'static str, proof: Proof) -> Entry {
-    Entry { id, meaning, proof }
+    Entry { id, meaning, proof, warning: None }
 }
 
 /// Every id of the front end, by stage.
@@ -50,6 +71,7 @@ pub const CATALOGUE: &[Group] = &[
     Group { stage: "Preprocessor", entries: PREPROCESSOR },
     Group { stage: "Parser", entries: PARSER },
     Group { stage: "Semantic analysis", entries: ANALYSIS },
+    Group { stage: "Warnings by clang's names", entries: WARNINGS },
     Group { stage: "Translation from OpenCL C", entries: TRANSLATION },
 ];
 
@@ -77,16 +99,17 @@ const EVERYTHING: Proof = Proof::RustTest("compiler/msl/src/sema/tests/everythin
 const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
 
 const PREPROCESSOR: &[Entry] = &[
+    on("diagnostic-pragma", "unknown-pragmas", "a pragma about diagnostics in a form that is not known"),
     id("error-directive", "an `#error` directive was reached"),
     id("expansion-limit", "macro expansion nests too deeply or makes too much text"),
-    id("extra-tokens", "warning: text after a complete directive"),
+    on("extra-tokens", "extra-tokens", "text after a complete directive"),
     other("file-too-large", "a source file is larger than 64 MiB", LIMITS),
     id("include-limit", "`#include` nests too deeply, or there are too many"),
     id("include-outside-roots", "an included file is outside of the source's folder and the include folders"),
     id("invalid-condition", "the condition of `#if`, `#elif` or `#ifdef` is not a constant expression"),
     id("invalid-include", "`#include` without a file name in quotes or angle brackets"),
     id("invalid-line-directive", "`#line` without a line number"),
-    id("invalid-literal", "an empty character literal; as a warning, an unknown escape sequence"),
+    id("invalid-literal", "an empty character literal"),
     id("invalid-macro", "the name, parameters or body of a macro definition are wrong"),
     id("invalid-number", "a number with wrong digits or an unknown suffix"),
     id("invalid-paste", "`##` gives text that is not a token"),
@@ -94,21 +117,38 @@ const PREPROCESSOR: &[Entry] = &[
     id("invalid-stringise", "`#` gives an invalid string literal"),
     id("literal-too-long", "a string literal has more than 1 MiB"),
     id("macro-argument-count", "a macro is called with the wrong number of arguments"),
-    id("macro-redefined", "warning: a macro is defined again with another body"),
+    on("macro-redefined", "macro-redefined", "a macro is defined again with another body"),
     id("missing-include", "an included file is not found"),
+    on("pragma-message", "#pragma-messages", "a `#pragma message` was reached"),
+    on(
+        "pragma-once-outside-header",
+        "pragma-once-outside-header",
+        "`#pragma once` in a file that nothing includes",
+    ),
     other("source-too-large", "the files together are larger than 256 MiB", LIMITS),
     id("stray-character", "a character that begins no token"),
     other("too-many-names", "the process has met more distinct names than fit its table", NAMES),
     id("too-many-tokens", "the translation unit has more than 1.5 million tokens"),
     id("unknown-directive", "a directive that does not exist"),
-    id("unknown-pragma", "warning: a floating-point pragma in a form that is not known, which is ignored"),
+    on("unknown-escape-sequence", "unknown-escape-sequence", "an escape sequence that does not exist"),
+    on(
+        "unknown-pragma",
+        "ignored-pragmas",
+        "a floating-point pragma in a form that is not known, which is ignored",
+    ),
+    off("unknown-pragmas", "a pragma that is not known"),
+    on(
+        "unknown-warning-option",
+        "unknown-warning-option",
+        "a pragma names a group of warnings that does not exist",
+    ),
     id("unmatched-conditional", "`#else`, `#elif` or `#endif` without `#if`, or after `#else`"),
     id("unreadable-include", "an included file cannot be read, is too large or is not a regular file"),
     id("unterminated-comment", "a `/*` comment without `*/`"),
     id("unterminated-conditional", "`#if` without `#endif`"),
     id("unterminated-literal", "a string or character literal without its closing quote"),
     id("unterminated-macro-call", "a call of a macro without `)`"),
-    id("warning-directive", "warning: a `#warning` directive was reached"),
+    on("warning-directive", "#warnings", "a `#warning` directive was reached"),
 ];
 
 /// Translations of small sources.
@@ -147,7 +187,7 @@ const PARSER: &[Entry] = &[
     id("too-deep", "expressions, statements, types or instantiations nest too deeply"),
     id("two-address-spaces", "a type with two address spaces"),
     id("unclosed-brace", "`{` without `}`"),
-    id("unknown-attribute", "warning: an attribute that is not known, and is ignored"),
+    on("unknown-attribute", "unknown-attributes", "an attribute that is not known, and is ignored"),
     id("unmatched-brace", "`}` without `{`"),
     id("unnamed-record", "an unnamed structure that declares nothing"),
     id("unsupported-attribute", "an attribute that changes meaning and is not supported there"),
@@ -203,20 +243,28 @@ const ANALYSIS: &[Entry] = &[
     id("duplicate-case", "two `case` labels of one value, or two `default` labels"),
     id("duplicate-index", "two parameters of a kernel with one index"),
     id("empty-fold", "an empty pack folded by an operator that has no value for it"),
-    id("empty-range", "warning: the last value of a range of cases is below the first"),
+    on("empty-range", "empty-range", "the last value of a range of cases is below the first"),
     id("enum-type", "an enumeration whose underlying type is not an integer type"),
     id("excess-initialisers", "more initialisers than members or elements"),
     id("excess-result", "a `void` function returns a value"),
     id("fall-through", "too many `case` labels continue into the next"),
     id("fold-operand", "a fold expression with no pack, or with two"),
     id("fold-operator", "a fold expression with two different operators"),
+    on(
+        "format-extra-args",
+        "format-extra-args",
+        "a message of a log has more arguments than its format prints",
+    ),
     id("function-constant-expected", "`is_function_constant_defined` of something else"),
     id("function-constant-index", "a function constant's index is not between 0 and 65535"),
-    id("function-constant-type", "a function constant that is not a scalar or a vector"),
+    id(
+        "function-constant-type",
+        "a function constant that is not a scalar or a vector",
+    ),
     id("function-pointer", "a pointer to a method, or a linked function of another type"),
     id("inaccessible-member", "a private or protected member or base is used outside of its class"),
     id("incomplete-type", "a type is used that is declared only, or contains itself"),
-    id("index-out-of-range", "warning: a constant index outside of a vector"),
+    on("index-out-of-range", "array-bounds", "a constant index outside of a vector"),
     id("init-list", "an initialiser list where an expression is needed"),
     id("instantiation-limit", "templates instantiate each other too deeply or too often"),
     id("invalid-argument", "an argument of a type that a built-in function does not take"),
@@ -288,7 +336,11 @@ const ANALYSIS: &[Entry] = &[
         "template-expected",
         "the argument of a template template parameter is not a template with its parameters",
     ),
-    id("threadgroup-initialiser", "a threadgroup variable with an initialiser, which has no effect"),
+    on(
+        "threadgroup-initialiser",
+        "threadgroup-initialiser",
+        "a threadgroup variable with an initialiser, which has no effect",
+    ),
     id("too-few-template-arguments", "a template with too few arguments"),
     id("too-large", "a structure larger than any memory"),
     id("too-many-template-arguments", "a template with too many arguments"),
@@ -303,7 +355,7 @@ const ANALYSIS: &[Entry] = &[
     id("unknown-namespace", "a namespace that is not declared"),
     id("unknown-trait", "a type trait that does not exist"),
     id("unsupported-feature", "a part of Metal or of C++ that is not supported"),
-    id("unused-comparison", "warning: a statement is a comparison, whose result is lost"),
+    on("unused-comparison", "unused-comparison", "a statement is a comparison, whose result is lost"),
     other(
         "using-declaration",
         "a using-declaration that names something that it cannot make a member or name",
@@ -316,6 +368,77 @@ const ANALYSIS: &[Entry] = &[
     id("vector-size", "a vector or matrix with other than 2 to 4 elements in a direction"),
     id("void-parameter", "a parameter of type `void`"),
     id("void-variable", "a variable of type `void`"),
+];
+
+const WARNINGS: &[Entry] = &[
+    on(
+        "bitwise-conditional-parentheses",
+        "bitwise-conditional-parentheses",
+        "`a | b ? c : d`: `|` is evaluated first",
+    ),
+    off("bitwise-op-parentheses", "`a | b & c`: `&` is evaluated first"),
+    on("bitwise-precedence", "parentheses", "`a & b == c`: `==` is evaluated first"),
+    on("chained-comparison", "parentheses", "`a < b < c` compares a truth value with `c`"),
+    on("condition-assignment", "parentheses", "an assignment is a condition"),
+    on("conditional-precedence", "parentheses", "`a + b ? c : d`: `+` is evaluated first"),
+    on(
+        "constant-conversion",
+        "constant-conversion",
+        "an implicit conversion changes the value of an integer constant",
+    ),
+    on("dangling-else", "dangling-else", "an `else` whose `if` is easily mistaken"),
+    on("division-by-zero", "division-by-zero", "an integer is divided by the constant zero"),
+    on("empty-body", "empty-body", "a `;` on the line of `if`, `for` or `while` is its body"),
+    on("enum-compare", "enum-compare", "enumerators of two enumerations are compared"),
+    off("ignored-qualifiers", "a qualifier of a result type has no effect"),
+    off("infinite-recursion", "all paths through a function call it"),
+    on("integer-overflow", "integer-overflow", "constant arithmetic on signed integers overflows"),
+    on(
+        "literal-conversion",
+        "literal-conversion",
+        "a floating-point literal is converted to an integer that is not its value",
+    ),
+    on("logical-not-parentheses", "logical-not-parentheses", "`!a == b`: `!` is applied first"),
+    off("logical-op-parentheses", "`a || b && c`: `&&` is evaluated first"),
+    off(
+        "misleading-indentation",
+        "a statement is indented as if it belonged to the `if`, `for` or `while` before it",
+    ),
+    on("missing-case", "switch", "a `switch` without `default` has no case for an enumerator"),
+    on("null-dereference", "null-dereference", "a null pointer is dereferenced"),
+    on(
+        "parentheses-equality",
+        "parentheses-equality",
+        "`==` in double parentheses, which is usual for assignments only",
+    ),
+    on("past-array", "array-bounds", "a constant index is outside of an array"),
+    on("return-stack-address", "return-stack-address", "the address of a local variable is returned"),
+    on("return-type", "return-type", "the end of a function that returns a value can be reached"),
+    on("self-assign", "self-assign", "a variable is assigned to itself"),
+    off("shadow", "a declaration hides a local variable"),
+    on("shift-count-negative", "shift-count-negative", "the count of a shift is negative"),
+    on(
+        "shift-count-overflow",
+        "shift-count-overflow",
+        "the count of a shift is not below the number of bits",
+    ),
+    on("shift-op-parentheses", "shift-op-parentheses", "`a << b + c`: `+` is evaluated first"),
+    off("sign-compare", "a signed and an unsigned integer are compared"),
+    off("sometimes-uninitialized", "a variable has no value on one of the ways to its use"),
+    on("switch-bool", "switch-bool", "the selector of a `switch` is a `bool`"),
+    off("tautological-bitwise-compare", "the result of `(a & b) == c` does not depend on `a`"),
+    on("tautological-compare", "tautological-compare", "something is compared with itself"),
+    on(
+        "tautological-constant-out-of-range-compare",
+        "tautological-constant-out-of-range-compare",
+        "a constant that the other operand's type does not have is compared",
+    ),
+    off("uninitialized", "a variable has no value where it is used"),
+    off("unused-but-set-variable", "a variable is assigned to, but never read"),
+    off("unused-function", "a static function is never used"),
+    off("unused-parameter", "a parameter is never used"),
+    on("unused-value", "unused-value", "the value of an expression statement is not used"),
+    off("unused-variable", "a variable is never used"),
 ];
 
 #[cfg(test)]

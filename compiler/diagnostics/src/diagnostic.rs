@@ -51,6 +51,9 @@ pub struct Diagnostic {
     pub notes: Vec<Note>,
     /// What to try ("did you mean `x`?").
     pub hints: Vec<String>,
+    /// The group of a warning, and of an error that options made of a warning; set by
+    /// [`crate::Warnings::apply`].
+    pub group: Option<&'static str>,
 }
 
 impl Diagnostic {
@@ -65,6 +68,7 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             hints: Vec::new(),
+            group: None,
         }
     }
 
@@ -91,6 +95,12 @@ impl Diagnostic {
         self
     }
 
+    /// The options that it depends on, as clang shows them: `-Wunused-value`, `-Werror,-Wunused-value`.
+    pub fn flag(&self) -> Option<String> {
+        let by_error = if self.severity == Severity::Error { "-Werror," } else { "" };
+        self.group.map(|group| format!("{by_error}-W{group}"))
+    }
+
     /// Adds a hint.
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         self.hints.push(text.into());
@@ -100,16 +110,18 @@ impl Diagnostic {
 
 /// Collects diagnostics, bounded so that hostile input cannot exhaust memory.
 ///
-/// Invariant: at most [`Sink::LIMIT`] diagnostics are kept; further ones are counted only.
+/// Invariant: at most [`Sink::LIMIT`] errors, and as many others, are kept; further ones are counted only.
 #[derive(Clone, Debug, Default)]
 pub struct Sink {
     diagnostics: Vec<Diagnostic>,
     errors: usize,
+    /// The errors among those kept.
+    kept_errors: usize,
     dropped: usize,
 }
 
 impl Sink {
-    /// The number of diagnostics kept.
+    /// The most errors that are kept, and the most other diagnostics.
     pub const LIMIT: usize = 200;
 
     /// An empty sink.
@@ -128,7 +140,10 @@ impl Sink {
         if self.diagnostics.iter().any(repeats) {
             return;
         }
-        if self.diagnostics.len() < Self::LIMIT {
+        let is_error = diagnostic.severity == Severity::Error;
+        let kept = if is_error { self.kept_errors } else { self.diagnostics.len() - self.kept_errors };
+        if kept < Self::LIMIT {
+            self.kept_errors += usize::from(is_error);
             self.diagnostics.push(diagnostic);
         } else {
             self.dropped += 1;

@@ -12,9 +12,11 @@ mod diagnostic;
 mod render;
 mod source_map;
 mod suggest;
+mod warnings;
 
-pub use catalogue::{CATALOGUE, Entry, Group, Proof, catalogue_entry};
+pub use catalogue::{CATALOGUE, Entry, Group, Proof, WarningFlag, catalogue_entry};
 pub use diagnostic::{Diagnostic, Label, Note, Severity, Sink};
 pub use render::{render_json, render_text};
 pub use source_map::{Expansion, ExpansionId, FileId, LineCol, LineMark, SourceFile, SourceMap, Span};
 pub use suggest::suggest;
+pub use warnings::{EnabledWarnings, Level, PragmaOutcome, WarningOptions, Warnings};

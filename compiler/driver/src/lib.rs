@@ -49,7 +49,7 @@ mod sanitize;
 mod source;
 
 pub use anymetal_analyze as analyze;
-pub use anymetal_diagnostics::suggest;
+pub use anymetal_diagnostics::{WarningOptions, suggest};
 pub use anymetal_hal as hal;
 pub use anymetal_isolate::sandbox::missing as missing_sandbox_parts;
 pub use anymetal_isolate::{

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anymetal_diagnostics::WarningOptions;
 use anymetal_msl::pp::Definition;
 use anymetal_msl::token::MathMode;
 
@@ -33,6 +34,8 @@ pub struct SourceOptions {
     pub language_version: u32,
     /// Whether messages of kernels are written to their log (`-fmetal-enable-logging`).
     pub logging: bool,
+    /// Which warnings are reported.
+    pub warnings: WarningOptions,
 }
 
 impl Default for SourceOptions {
@@ -43,6 +46,7 @@ impl Default for SourceOptions {
             math_mode: MathMode::Fast,
             language_version: 320,
             logging: false,
+            warnings: WarningOptions::default(),
         }
     }
 }
@@ -83,7 +87,9 @@ impl Source {
             MathMode::Relaxed => 1,
             MathMode::Fast => 2,
         };
-        key.number(math).number(options.language_version.into()).number(options.logging.into()).finish()
+        key = key.number(math).number(options.language_version.into()).number(options.logging.into());
+        key = key.number(options.warnings.silent.into()).number(options.warnings.flags.len() as u64);
+        options.warnings.flags.iter().fold(key, |key, flag| key.field(flag)).finish()
     }
 }
 
@@ -100,7 +106,7 @@ mod tests {
     #[test]
     fn every_option_changes_the_key() {
         let base = || Source::from_text("a.metal", "kernel", SourceOptions::default());
-        let mut variants = [base(), base(), base(), base(), base(), base(), base(), base()];
+        let mut variants = [(); 10].map(|()| base());
         variants[1].name = "b.metal".into();
         variants[2].bytes.push(b' ');
         variants[3].folder = Some("/x".into());
@@ -108,6 +114,8 @@ mod tests {
         variants[5].options.include_folders.push("/x".into());
         variants[6].options.math_mode = MathMode::Safe;
         variants[7].options.logging = true;
+        variants[8].options.warnings.silent = true;
+        variants[9].options.warnings.flags.push("all".to_owned());
         let mut keys: Vec<Key> = variants.iter().map(Source::key).collect();
         assert_eq!(keys[0], base().key());
         keys.sort();

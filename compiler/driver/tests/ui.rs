@@ -2,7 +2,7 @@
 //! and has its rendering in a `.stderr` file beside it. `ANYMETAL_BLESS=1` writes the renderings.
 //!
 //! An annotation is `//~ ID` or `//~ ID: PART OF THE MESSAGE`; each `^` after `~` moves it a line up. A line
-//! may have several. Errors and warnings are both annotated. Files of `tests/ui/include` may be included, and
+//! may have several. A line `// warnings: -Wall` has options of the compiler. Errors and warnings are both annotated. Files of `tests/ui/include` may be included, and
 //! are annotated like the others.
 
 use std::collections::BTreeSet;
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, Emit, Source, SourceOptions, Specialisation,
+    WarningOptions,
 };
 use serde_json::Value;
 
@@ -111,12 +112,23 @@ impl Outcome {
     }
 }
 
+/// The options that a test asks for.
+fn warning_options(text: &str) -> WarningOptions {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("// warnings: "));
+    let flags = lines.flat_map(str::split_whitespace).map(|flag| {
+        let flag = flag.strip_prefix("-W").unwrap_or_else(|| panic!("{flag} is no option of warnings"));
+        flag.to_owned()
+    });
+    WarningOptions { flags: flags.collect(), silent: false }
+}
+
 /// Compiles all kernels of the file.
 fn compile(name: &str, text: &str) -> Outcome {
     let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let mut outcome = Outcome::default();
     let include_folders = vec![Path::new(FOLDER).join("include")];
-    let options = SourceOptions { include_folders, ..SourceOptions::default() };
+    let options =
+        SourceOptions { include_folders, warnings: warning_options(text), ..SourceOptions::default() };
     match compiler.library(Source::from_text(name, text, options)) {
         Err(error) => outcome.error(name, &error),
         Ok(library) => {

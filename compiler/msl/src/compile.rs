@@ -7,6 +7,7 @@
 
 use crate::functions::{FunctionHandles, UnlinkedModule};
 use crate::hir;
+use crate::lint;
 use crate::lower;
 use crate::marks::{self, Mark};
 use crate::parser::{self, Scopes};
@@ -14,7 +15,7 @@ use crate::pp::{self, IncludeLoader, MacroTable};
 use crate::sema;
 use crate::stack;
 use crate::token::{MathMode, Token};
-use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceMap, Span};
+use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceMap, Span, WarningOptions, Warnings};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How to compile.
@@ -28,11 +29,19 @@ pub struct CompileOptions {
     pub metal_version: u32,
     /// Whether messages of kernels are written to their log (`-fmetal-enable-logging`).
     pub logging: bool,
+    /// Which warnings are reported.
+    pub warnings: WarningOptions,
 }
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { definitions: Vec::new(), math_mode: MathMode::Fast, metal_version: 320, logging: false }
+        Self {
+            definitions: Vec::new(),
+            math_mode: MathMode::Fast,
+            metal_version: 320,
+            logging: false,
+            warnings: WarningOptions::default(),
+        }
     }
 }
 
@@ -96,6 +105,7 @@ pub struct Library {
     visible_functions: Vec<KernelName>,
     options: lower::Options,
     marks: Vec<Mark>,
+    warnings: Warnings,
     origin: Origin,
 }
 
@@ -124,6 +134,7 @@ impl CompileOptions {
             metal_version: self.metal_version,
             math_mode: self.math_mode,
             definitions: self.definitions.clone(),
+            warnings: self.warnings.clone(),
             ..pp::Options::default()
         }
     }
@@ -153,6 +164,7 @@ struct Parsed {
     sink: Sink,
     unit: sema::Unit,
     marks: Vec<Mark>,
+    warnings: Warnings,
     origin: Origin,
 }
 
@@ -176,9 +188,16 @@ fn parse_unit(
     let marks = marks::take(&mut output.tokens);
     let includes = std::mem::take(&mut output.includes);
     let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
-    let unit = sema::Unit::new(prelude.symbols.clone(), parsed.items, &mut sink);
+    let warnings = std::mem::take(&mut output.warnings);
+    drop(output);
+    let enabled = warnings.enabled();
+    // What is missing from a program with errors would count as unused.
+    if !sink.has_errors() {
+        lint::check(&parsed.items, &map, &enabled, &mut sink);
+    }
+    let unit = sema::Unit::new(prelude.symbols.clone(), parsed.items, enabled, &mut sink);
     let origin = Origin { main, definitions: options.definitions.clone(), includes };
-    Parsed { map, sink, unit, marks, origin }
+    Parsed { map, sink, unit, marks, warnings, origin }
 }
 
 /// Reports everything that is wrong with a program, in all functions, whether an entry point reaches them or
@@ -190,9 +209,10 @@ pub fn check_source(
     loader: &mut (dyn IncludeLoader + Send),
 ) -> Diagnostics {
     on_large_stack(move || {
-        let Parsed { map, mut sink, unit, .. } = parse_unit(name, source, options, loader);
+        let Parsed { map, mut sink, unit, warnings, .. } = parse_unit(name, source, options, loader);
         unit.check_all(&mut sink);
-        Diagnostics { map, list: sink.into_diagnostics() }
+        let list = warnings.apply(&map, sink.into_diagnostics());
+        Diagnostics { map, list }
     })
 }
 
@@ -213,10 +233,11 @@ impl Library {
         options: &CompileOptions,
         loader: &mut (dyn IncludeLoader + Send),
     ) -> (Option<Self>, Diagnostics) {
-        let Parsed { map, sink, unit, marks, origin } = parse_unit(name, source, options, loader);
-        let (usable, kernels) = (!sink.has_errors(), unit.kernels());
-        let diagnostics = Diagnostics { map: map.clone(), list: sink.into_diagnostics() };
-        if !usable {
+        let Parsed { map, sink, unit, marks, warnings, origin } = parse_unit(name, source, options, loader);
+        let (failed, kernels) = (sink.has_errors(), unit.kernels());
+        let list = warnings.apply(&map, sink.into_diagnostics());
+        let diagnostics = Diagnostics { map: map.clone(), list };
+        if failed || diagnostics.has_errors() {
             return (None, diagnostics);
         }
         let named = |symbols: Vec<sema::KernelSymbol>| {
@@ -225,7 +246,8 @@ impl Library {
         let (kernels, visible_functions) = (named(kernels), named(unit.visible_functions()));
         let options =
             lower::Options { math_mode: options.math_mode, for_sanitizer: false, logging: options.logging };
-        (Some(Self { map, unit, kernels, visible_functions, options, marks, origin }), diagnostics)
+        let library = Self { map, unit, kernels, visible_functions, options, marks, warnings, origin };
+        (Some(library), diagnostics)
     }
 
     /// The entry points, in the order of the source.
@@ -338,9 +360,12 @@ impl Library {
         check: impl FnOnce(&mut Sink) -> Option<hir::Program>,
     ) -> Result<(hir::Program, Diagnostics), Diagnostics> {
         let mut sink = Sink::new();
-        match check(&mut sink) {
-            Some(program) if !sink.has_errors() => Ok((program, self.diagnostics(sink))),
-            _ => Err(self.diagnostics(sink)),
+        let checked = check(&mut sink).filter(|_| !sink.has_errors());
+        let diagnostics = self.diagnostics(sink);
+        match checked {
+            // Options can make errors of warnings.
+            Some(program) if !diagnostics.has_errors() => Ok((program, diagnostics)),
+            _ => Err(diagnostics),
         }
     }
 
@@ -354,7 +379,8 @@ impl Library {
     }
 
     fn diagnostics(&self, sink: Sink) -> Diagnostics {
-        Diagnostics { map: self.map.clone(), list: sink.into_diagnostics() }
+        let list = self.warnings.apply(&self.map, sink.into_diagnostics());
+        Diagnostics { map: self.map.clone(), list }
     }
 
     /// The sources the program was made of, the library's left out: the user's file first, then its

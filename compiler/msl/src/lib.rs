@@ -31,6 +31,7 @@ mod functions;
 pub mod hir;
 pub mod lexer;
 pub mod library;
+mod lint;
 pub mod lower;
 mod marks;
 pub mod parser;

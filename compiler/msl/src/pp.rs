@@ -25,6 +25,7 @@ mod macro_table;
 mod options;
 mod pp_token;
 mod pragma;
+mod pragma_diagnostic;
 mod predefined;
 mod resolved;
 mod state;
@@ -39,7 +40,7 @@ pub use options::{Definition, Limits, Options};
 pub use resolved::Includes;
 
 use crate::token::{Token, TokenKind};
-use anymetal_diagnostics::{FileId, Sink, SourceMap, Span};
+use anymetal_diagnostics::{FileId, Sink, SourceMap, Span, Warnings};
 use pp_token::PpKind;
 use state::Preprocessor;
 
@@ -55,6 +56,8 @@ pub struct Output {
     /// Whether the run reached the end of the text: false after a limit was exceeded. Parsing what there
     /// is by then would only cost time and memory.
     pub complete: bool,
+    /// The warnings that options and pragmas enable. Not applied yet to what the run reported.
+    pub warnings: Warnings,
 }
 
 /// Preprocesses the file `main` of `map`.
@@ -69,7 +72,7 @@ pub fn preprocess(
     map: &mut SourceMap,
     sink: &mut Sink,
 ) -> Output {
-    let mut pp = Preprocessor::new(start.clone(), options, loader, map, sink);
+    let mut pp = Preprocessor::new(main, start.clone(), options, loader, map, sink);
     predefined::define(&mut pp);
     pp.enter_file(main, Span::new(main, 0, 0));
     while !pp.frames.is_empty() {
@@ -84,5 +87,6 @@ pub fn preprocess(
     let end = pp.map.file(main).map_or(0, |file| file.text.len() as u32);
     let mut tokens = pp.emitter.into_tokens();
     tokens.push(Token { kind: TokenKind::Eof, span: Span::new(main, end, end) });
-    Output { tokens, macros: pp.macros.freeze(), includes: pp.includes, complete: !pp.stopped }
+    let (macros, complete) = (pp.macros.freeze(), !pp.stopped);
+    Output { tokens, macros, includes: pp.includes, complete, warnings: pp.warnings }
 }

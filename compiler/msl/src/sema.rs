@@ -79,7 +79,7 @@ mod access;
 mod ambiguity;
 mod arena;
 mod assign;
-mod ast_names;
+pub(crate) mod ast_names;
 mod bindings;
 mod builtin_call;
 mod call;
@@ -107,6 +107,7 @@ mod init;
 mod kernel;
 mod lambda;
 mod limits;
+mod lint;
 mod log_call;
 mod lookup;
 mod member;
@@ -125,7 +126,7 @@ mod resolve_type;
 mod scopes;
 mod special;
 mod specialise;
-mod spelling;
+pub(crate) mod spelling;
 mod stmt;
 mod table;
 mod tail_call;
@@ -147,7 +148,7 @@ use crate::ast::{Item, ItemKind};
 use crate::functions::{FunctionHandle, FunctionHandles};
 use crate::hir::{Kernel, Program};
 use crate::stack::on_large_stack;
-use anymetal_diagnostics::{Sink, Span};
+use anymetal_diagnostics::{EnabledWarnings, Sink, Span};
 use arena::Arena;
 use checker::Checker;
 use kernel::EntranceKind;
@@ -182,15 +183,16 @@ pub struct KernelSymbol {
 pub struct Unit {
     layer: Layer,
     entrances: Vec<kernel::Entrance>,
+    warnings: EnabledWarnings,
 }
 
 impl Unit {
     /// Enters a parsed program's declarations. Bodies are not checked here.
-    pub fn new(prelude: Arc<Prelude>, items: Vec<Item>, sink: &mut Sink) -> Self {
+    pub fn new(prelude: Arc<Prelude>, items: Vec<Item>, warnings: EnabledWarnings, sink: &mut Sink) -> Self {
         let layer = Layer::build(Some(prelude.layer.clone()), items, sink);
         redeclare::check(&layer, sink);
         let entrances = kernel::entrances(&layer);
-        let unit = Self { layer, entrances };
+        let unit = Self { layer, entrances, warnings };
         if !sink.has_errors() && redeclare::may_repeat_functions(&unit.layer) {
             unit.check_alone(sink, |checker, layer| redeclare::check_functions(checker, layer));
         }
@@ -287,7 +289,8 @@ impl Unit {
     }
 
     fn links<'a>(&'a self, functions: &'a FunctionHandles, span: Span) -> Links<'a> {
-        Links { handles: &functions.handles, next: functions.next, entrances: &self.entrances, span }
+        let (entrances, warnings) = (&self.entrances, &self.warnings);
+        Links { handles: &functions.handles, next: functions.next, entrances, warnings, span }
     }
 
     /// Checks everything that can be checked without a kernel: all functions and variables that are no
@@ -317,6 +320,7 @@ struct Links<'a> {
     /// The first number for other functions.
     next: u32,
     entrances: &'a [kernel::Entrance],
+    warnings: &'a EnabledWarnings,
     /// What is checked.
     span: Span,
 }

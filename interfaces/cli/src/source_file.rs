@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anymetal::{CheckMode, FunctionConstants};
 use anymetal_driver::{
     CompileError, Compiler, Definition, Level, Library, MathMode, PassOptions, Source, SourceOptions,
-    Specialisation, Target, check_optional,
+    Specialisation, Target, WarningOptions, check_optional,
 };
 use anymetal_files::{FileError, MAX_SOURCE_BYTES};
 use clap::{Args, ValueEnum};
@@ -32,6 +32,12 @@ pub(crate) struct SourceFile {
     /// What the compiler may do to float arithmetic
     #[arg(long, value_enum, default_value_t = Math::Fast)]
     math: Math,
+    /// Report a group of warnings, as clang does: -Wall, -Wextra, -Wno-unused-value, -Werror, -Werror=shadow
+    #[arg(short = 'W', value_name = "GROUP", allow_hyphen_values = true)]
+    warnings: Vec<String>,
+    /// Report no warnings
+    #[arg(short = 'w')]
+    no_warnings: bool,
     /// Write the messages of kernels (`os_log`) to their log
     #[arg(long)]
     logging: bool,
@@ -141,6 +147,10 @@ impl SourceFile {
             bytes = foreign.to_msl(&bytes, self.double, &self.define)?;
             file.as_mut_os_string().push(".metal");
         }
+        let warnings = WarningOptions { flags: self.warnings.clone(), silent: self.no_warnings };
+        for flag in warnings.unknown() {
+            eprintln!("warning: unknown warning option '-W{flag}' [-Wunknown-warning-option]");
+        }
         let options = SourceOptions {
             definitions: self.define.iter().cloned().map(Definition::Define).collect(),
             include_folders: self.include.clone(),
@@ -150,6 +160,7 @@ impl SourceFile {
                 Math::Fast => MathMode::Fast,
             },
             logging: self.logging,
+            warnings,
             ..SourceOptions::default()
         };
         let library = Compiler::global().library_for(Source::from_file(&file, bytes, options), target);

@@ -8,6 +8,7 @@ use serde::Serialize;
 struct JsonDiagnostic<'a> {
     severity: &'static str,
     id: &'a str,
+    flag: Option<String>,
     message: &'a str,
     #[serde(flatten)]
     place: JsonPlace<'a>,
@@ -58,6 +59,7 @@ fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic
             Severity::Remark => "remark",
         },
         id: diagnostic.id,
+        flag: diagnostic.flag(),
         message: &diagnostic.message,
         place: place(map, span),
         end_line: end.map(|end| end.line),

@@ -33,7 +33,12 @@ fn groups<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> 
         Severity::Warning => Level::WARNING,
         Severity::Remark => Level::INFO.with_name("remark"),
     };
-    let title = level.primary_title(printable(&diagnostic.message)).id(diagnostic.id);
+    let message = printable(&diagnostic.message);
+    let message = match diagnostic.flag() {
+        Some(flag) => Cow::Owned(format!("{message} [{flag}]")),
+        None => message,
+    };
+    let title = level.primary_title(message).id(diagnostic.id);
     let mut groups = vec![Group::with_title(title).elements(excerpts(marks(map, diagnostic)))];
     for remark in remarks(map, diagnostic) {
         let mark = Mark::new(map, remark.span, "", AnnotationKind::Context);

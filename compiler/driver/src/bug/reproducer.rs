@@ -159,6 +159,12 @@ fn arguments(request: &Request<'_>) -> String {
     if options.logging {
         text.push_str(" --logging");
     }
+    for flag in &options.warnings.flags {
+        let _ = write!(text, " '-W{flag}'");
+    }
+    if options.warnings.silent {
+        text.push_str(" -w");
+    }
     match request.target {
         Some(Target::Nvidia { .. }) => text.push_str(" --device nvidia"),
         Some(Target::Interpreter) => text.push_str(" --device interpreter"),
@@ -214,6 +220,7 @@ fn source_text(source: &Source) -> String {
         math_mode: source.options.math_mode,
         metal_version: source.options.language_version,
         logging: source.options.logging,
+        warnings: source.options.warnings.clone(),
     };
     let mut includes = FileIncludes::new(source);
     let resolve = || Ok(anymetal_msl::resolve_includes(&source.name, &source.bytes, &options, &mut includes));

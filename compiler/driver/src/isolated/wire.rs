@@ -3,6 +3,7 @@
 //! A message is JSON, and bytes that it refers to by [`Bytes`]. Invariant: what comes from a worker is
 //! checked where it is turned into values of this process; nothing in it makes that panic.
 
+use anymetal_diagnostics::WarningOptions;
 use anymetal_hal::artifact::{FunctionConstantInfo, KernelInfo};
 use anymetal_hal::metal_source::MetalOptions;
 use anymetal_isolate::{Frame, IsolationError};
@@ -106,6 +107,8 @@ pub(super) struct WireSource {
     math: u8,
     language_version: u32,
     logging: bool,
+    /// What follows `-W`, and whether there is `-w`.
+    warnings: (Vec<String>, bool),
 }
 
 impl WireSource {
@@ -126,6 +129,7 @@ impl WireSource {
             },
             language_version: options.language_version,
             logging: options.logging,
+            warnings: (options.warnings.flags.clone(), options.warnings.silent),
         }
     }
 
@@ -145,6 +149,7 @@ impl WireSource {
             },
             language_version: self.language_version,
             logging: self.logging,
+            warnings: WarningOptions { flags: self.warnings.0.clone(), silent: self.warnings.1 },
         };
         Ok(Source::from_text(self.name.clone(), self.text.of(blob)?, options))
     }

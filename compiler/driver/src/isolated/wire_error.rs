@@ -121,6 +121,8 @@ struct WireDiagnostic {
     labels: Vec<(WireSpan, String)>,
     notes: Vec<(WireSpan, String)>,
     hints: Vec<String>,
+    /// Whether it has its id's group of warnings.
+    has_group: bool,
 }
 
 /// The files and expansions that spans lead to.
@@ -197,6 +199,7 @@ impl WireDiagnostics {
                 labels: diagnostic.labels.iter().map(label).collect(),
                 notes: diagnostic.notes.iter().map(note).collect(),
                 hints: diagnostic.hints.clone(),
+                has_group: diagnostic.group.is_some(),
             }
         };
         Self {
@@ -230,19 +233,18 @@ impl WireDiagnostics {
 
 impl WireDiagnostic {
     fn diagnostic(self) -> Result<Diagnostic, IsolationError> {
-        let entry = catalogue_entry(&self.id);
-        let id = entry
-            .ok_or_else(|| IsolationError::malformed(format!("no diagnostic has the id `{}`", self.id)))?
-            .id;
+        let entry = catalogue_entry(&self.id)
+            .ok_or_else(|| IsolationError::malformed(format!("no diagnostic has the id `{}`", self.id)))?;
         Ok(Diagnostic {
             severity: if self.is_error { Severity::Error } else { Severity::Warning },
-            id,
+            id: entry.id,
             message: self.message,
             span: span(self.span),
             label: self.label,
             labels: self.labels.into_iter().map(|(at, text)| Label { span: span(at), text }).collect(),
             notes: self.notes.into_iter().map(|(at, text)| Note { span: span(at), text }).collect(),
             hints: self.hints,
+            group: entry.warning.filter(|_| self.has_group).map(|flag| flag.group),
         })
     }
 }

@@ -254,6 +254,7 @@ fn parse_with(source: &Source, includes: &mut (dyn IncludeLoader + Send)) -> Res
         math_mode: source.options.math_mode,
         metal_version: source.options.language_version,
         logging: source.options.logging,
+        warnings: source.options.warnings.clone(),
     };
     let (library, diagnostics) =
         anymetal_msl::Library::parse(&source.name, &source.bytes, &options, includes);

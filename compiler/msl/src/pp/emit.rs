@@ -107,7 +107,7 @@ fn report_literal(pp: &mut Preprocessor<'_>, span: Span, problems: Vec<String>) 
             if !is_usable {
                 Diagnostic::error("invalid-literal", span, problem)
             } else {
-                Diagnostic::warning("invalid-literal", span, problem)
+                Diagnostic::warning("unknown-escape-sequence", span, problem)
             }
         });
     }

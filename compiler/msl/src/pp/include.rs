@@ -159,9 +159,12 @@ pub(super) fn header_exists(pp: &mut Preprocessor<'_>, name: &str, angled: bool)
 }
 
 /// Marks the current file as one not to be read again.
-pub(super) fn mark_once(pp: &mut Preprocessor<'_>) {
+pub(super) fn mark_once(pp: &mut Preprocessor<'_>, span: Span) {
     if let Some(frame) = pp.frames.last() {
         pp.once.insert(frame.id);
+    }
+    if pp.frames.len() == 1 {
+        pp.report(|| Diagnostic::warning("pragma-once-outside-header", span, "#pragma once in main file"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a run depends on besides its text: options, definitions and bounds.
 
 use crate::token::MathMode;
+use anymetal_diagnostics::WarningOptions;
 
 /// The options of a run.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Options {
     pub library_is_loaded: bool,
     /// Bounds against hostile input.
     pub limits: Limits,
+    /// The warnings that are reported where no pragma says otherwise.
+    pub warnings: WarningOptions,
 }
 
 impl Default for Options {
@@ -29,6 +32,7 @@ impl Default for Options {
             builtins: Vec::new(),
             library_is_loaded: true,
             limits: Limits::default(),
+            warnings: WarningOptions::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
-use super::{emit, expand, include};
+use super::{emit, expand, include, pragma_diagnostic};
 use crate::lexer::{Lines, Scanner, decode_string};
 use crate::token::{ContractMode, MathMode, Name, Pragma, Punct, UnrollHint};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -10,7 +10,7 @@ use anymetal_diagnostics::{Diagnostic, Span};
 pub(super) fn directive(pp: &mut Preprocessor<'_>, directive: PpToken) {
     let tokens = pp.rest_of_line();
     if tokens.first().is_some_and(|token| token.kind == PpKind::Ident && token.name == "once") {
-        include::mark_once(pp);
+        include::mark_once(pp, tokens[0].span);
         return;
     }
     let made = interpret(pp, &tokens, directive.span);
@@ -38,6 +38,9 @@ pub(super) fn operator(pp: &mut Preprocessor<'_>, name: PpToken) {
 /// The tokens that stand for a pragma in the token stream; none for those without a meaning here. Reports
 /// floating-point pragmas in unknown forms, which are ignored.
 fn interpret(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) -> Vec<PpToken> {
+    if pragma_diagnostic::obey(pp, tokens, span) {
+        return Vec::new();
+    }
     let mut made = Made { tokens: Vec::new(), ignored: Vec::new(), wrong: Vec::new(), span };
     made.interpret(tokens);
     for (span, message) in made.wrong {
@@ -252,7 +255,7 @@ fn is_closed(tokens: &[PpToken]) -> bool {
 }
 
 /// The word, if it is one.
-fn word(token: &PpToken) -> &'static str {
+pub(super) fn word(token: &PpToken) -> &'static str {
     if token.kind == PpKind::Ident { token.name.as_str() } else { "" }
 }
 

@@ -13,7 +13,7 @@ use super::resolved::Includes;
 use super::{IncludeLoader, Options, directive};
 use crate::lexer::{Lines, Problem, RawToken, Scanner};
 use crate::token::{Name, Punct};
-use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span};
+use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span, Warnings};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,6 +40,7 @@ pub(super) struct Preprocessor<'a> {
     pub(super) counter: u64,
     pub(super) emitter: Emitter,
     pub(super) includes: Includes,
+    pub(super) warnings: Warnings,
     reported: usize,
 }
 
@@ -98,7 +99,9 @@ impl Known {
 }
 
 impl<'a> Preprocessor<'a> {
+    /// A run that begins with the file `main`; the files before it in the map are the library's.
     pub(super) fn new(
+        main: FileId,
         macros: MacroTable,
         options: &'a Options,
         loader: &'a mut dyn IncludeLoader,
@@ -123,6 +126,7 @@ impl<'a> Preprocessor<'a> {
             counter: 0,
             emitter: Emitter::default(),
             includes: Includes::default(),
+            warnings: Warnings::new(&options.warnings, main.0),
             reported: 0,
         }
     }
@@ -146,11 +150,15 @@ impl<'a> Preprocessor<'a> {
             self.stop("source-too-large", place, format!("more than {most} bytes of source text"));
         }
         let conditionals = Vec::new();
+        self.warnings.enter(id);
         self.frames.push(Frame { id, file, position: 0, conditionals, line_shift: 0, shown_name: None });
     }
 
     pub(super) fn leave_file(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
+        if let Some(outer) = self.frames.last() {
+            self.warnings.continue_in(outer.id, outer.position as u32);
+        }
         if self.stopped {
             return;
         }

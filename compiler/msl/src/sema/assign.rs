@@ -5,7 +5,7 @@ use super::diagnostics::Diagnostics;
 use super::init::Memberwise;
 use super::special::Copying;
 use super::values::promoted_bit_field;
-use super::{access, convert, expr, init, operator, record, special, spelling};
+use super::{access, convert, expr, init, lint, operator, record, special, spelling};
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
 use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty, Types};
 use crate::token::Name;
@@ -39,6 +39,8 @@ fn plain<'a>(cx: &mut Checker<'a>, place: Expr, rhs: &'a ast::Expr, span: Span) 
         return store_value(cx, place, value, span);
     }
     let value = expr::check(cx, rhs);
+    lint::conversion(cx, rhs, &value, place.ty.ty);
+    lint::self_assignment(cx, &place, &value, span);
     store_value(cx, place, value, span)
 }
 

@@ -4,29 +4,37 @@
 //! names than necessary rather than fewer (a name declared inside a lambda is reported too).
 
 use crate::ast::{
-    Block, Expr, ExprKind, ForInit, InitClause, Initialiser, Item, ItemKind, Path, Stmt, StmtKind,
-    SwitchLabel, TemplateArg, Type, TypeKind, Variable,
+    Block, Designator, Enum, Expr, ExprKind, ForInit, Function, FunctionBody, InitClause, Initialiser, Item,
+    ItemKind, LoopHint, Path, Record, Stmt, StmtKind, SwitchLabel, TemplateArg, TemplateParam,
+    TemplateParamKind, Type, TypeKind, Variable,
 };
 use crate::token::Name;
 
 /// What to do with each name, and which names count.
-pub(super) struct Visitor<'v> {
+pub(crate) struct Visitor<'v> {
     visit: &'v mut dyn FnMut(Name),
     /// Names inside of pack expansions and fold expressions do not count.
     unexpanded_only: bool,
+    /// Later names of paths count too.
+    every_segment: bool,
 }
 
 type Visit<'r, 'v> = &'r mut Visitor<'v>;
 
 impl<'v> Visitor<'v> {
     /// Calls `visit` for all names.
-    pub(super) fn all(visit: &'v mut dyn FnMut(Name)) -> Self {
-        Self { visit, unexpanded_only: false }
+    pub(crate) fn all(visit: &'v mut dyn FnMut(Name)) -> Self {
+        Self { visit, unexpanded_only: false, every_segment: false }
+    }
+
+    /// Calls `visit` for all names of paths, those of members of namespaces and classes included.
+    pub(crate) fn every(visit: &'v mut dyn FnMut(Name)) -> Self {
+        Self { visit, unexpanded_only: false, every_segment: true }
     }
 
     /// Calls `visit` for the names that an expansion of the whole expands.
     pub(super) fn unexpanded(visit: &'v mut dyn FnMut(Name)) -> Self {
-        Self { visit, unexpanded_only: true }
+        Self { visit, unexpanded_only: true, every_segment: false }
     }
 
     fn name(&mut self, name: Name) {
@@ -61,12 +69,9 @@ pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
             in_type(ret, f);
             params.iter().for_each(|param| in_type(param, f));
         }
-        TypeKind::Builtin(_)
-        | TypeKind::Auto
-        | TypeKind::DecltypeAuto
-        | TypeKind::Record(_)
-        | TypeKind::Enum(_)
-        | TypeKind::Error => {}
+        TypeKind::Builtin(_) | TypeKind::Auto | TypeKind::DecltypeAuto | TypeKind::Error => {}
+        TypeKind::Record(record) => in_record(record, f),
+        TypeKind::Enum(enumeration) => in_enum(enumeration, f),
     }
 }
 
@@ -80,6 +85,9 @@ pub(super) fn in_path(path: &Path, f: Visit<'_, '_>) {
 }
 
 fn in_path_args(path: &Path, f: Visit<'_, '_>) {
+    if f.every_segment {
+        path.segments.iter().for_each(|segment| f.name(segment.name));
+    }
     for arg in path.segments.iter().flat_map(|segment| segment.args.iter().flatten()) {
         in_arg(arg, f);
     }
@@ -94,7 +102,19 @@ pub(super) fn in_arg(arg: &TemplateArg, f: Visit<'_, '_>) {
 }
 
 fn in_clauses(clauses: &[InitClause], f: Visit<'_, '_>) {
-    clauses.iter().for_each(|clause| in_expr(&clause.value, f));
+    for clause in clauses {
+        for designator in &clause.designators {
+            match designator {
+                Designator::Field(..) => {}
+                Designator::Index(index) => in_expr(index, f),
+                Designator::Range(first, last) => {
+                    in_expr(first, f);
+                    in_expr(last, f);
+                }
+            }
+        }
+        in_expr(&clause.value, f);
+    }
 }
 
 /// The names in an expression.
@@ -145,6 +165,7 @@ pub(super) fn in_expr(expr: &Expr, f: Visit<'_, '_>) {
         ExprKind::SizeofPack(name) => f.name(*name),
         ExprKind::TypeTrait(_, types) => types.iter().for_each(|ty| in_type(ty, f)),
         ExprKind::Lambda(lambda) => {
+            lambda.captures.iter().for_each(|(name, ..)| f.name(*name));
             lambda.initialised.iter().for_each(|capture| in_expr(&capture.init, f));
             lambda.params.iter().for_each(|param| in_type(&param.ty, f));
             in_block(&lambda.body, f);
@@ -167,7 +188,12 @@ pub(super) fn in_block(block: &Block, f: Visit<'_, '_>) {
 
 fn in_variable(variable: &Variable, f: Visit<'_, '_>) {
     in_type(&variable.ty, f);
-    match &variable.init {
+    variable.attributes.iter().flat_map(|attribute| &attribute.args).for_each(|arg| in_expr(arg, f));
+    in_initialiser(variable.init.as_ref(), f);
+}
+
+fn in_initialiser(init: Option<&Initialiser>, f: Visit<'_, '_>) {
+    match init {
         Some(Initialiser::Assign(expr)) => in_expr(expr, f),
         Some(Initialiser::Paren(args)) => args.iter().for_each(|arg| in_expr(arg, f)),
         Some(Initialiser::Brace(clauses)) => in_clauses(clauses, f),
@@ -175,13 +201,81 @@ fn in_variable(variable: &Variable, f: Visit<'_, '_>) {
     }
 }
 
-fn in_item(item: &Item, f: Visit<'_, '_>) {
+/// The names in a declaration.
+pub(crate) fn in_item(item: &Item, f: Visit<'_, '_>) {
     match &item.kind {
         ItemKind::Alias(alias) => in_type(&alias.ty, f),
         ItemKind::StaticAssert(cond, _) => in_expr(cond, f),
         ItemKind::Variable(variable) => in_variable(variable, f),
         ItemKind::Bindings(bindings) => in_variable(&bindings.variable, f),
-        _ => {}
+        ItemKind::Record(record) => in_record(record, f),
+        ItemKind::Enum(enumeration) => in_enum(enumeration, f),
+        ItemKind::Field(field) => {
+            in_type(&field.ty, f);
+            field.width.iter().for_each(|width| in_expr(width, f));
+            in_initialiser(field.init.as_ref(), f);
+        }
+        ItemKind::Function(function) | ItemKind::DeductionGuide(function) => in_function(function, f),
+        ItemKind::ExplicitInstantiation(instantiation) => {
+            in_path(&instantiation.path, f);
+            instantiation.ty.iter().for_each(|ty| in_type(ty, f));
+            instantiation.params.iter().flatten().for_each(|param| in_type(&param.ty, f));
+        }
+        ItemKind::Namespace(namespace) => namespace.items.iter().for_each(|item| in_item(item, f)),
+        ItemKind::UsingDeclaration(using) => in_path(&using.path, f),
+        ItemKind::UsingNamespace(_) | ItemKind::Friend(_) | ItemKind::Empty => {}
+    }
+    for param in item.template.iter().flat_map(|template| &template.params) {
+        in_template_param(param, f);
+    }
+}
+
+fn in_template_param(param: &TemplateParam, f: Visit<'_, '_>) {
+    match &param.kind {
+        TemplateParamKind::Type(default) => default.iter().for_each(|ty| in_type(ty, f)),
+        TemplateParamKind::Value(ty, default) => {
+            in_type(ty, f);
+            default.iter().for_each(|value| in_expr(value, f));
+        }
+        TemplateParamKind::Template(_, default) => default.iter().for_each(|path| in_path(path, f)),
+    }
+}
+
+fn in_record(record: &Record, f: Visit<'_, '_>) {
+    record.bases.iter().for_each(|base| in_type(&base.ty, f));
+    record.specialisation.iter().flatten().for_each(|arg| in_arg(arg, f));
+    record.align.iter().for_each(|expr| in_expr(expr, f));
+    record.members.iter().flatten().for_each(|member| in_item(member, f));
+}
+
+fn in_enum(enumeration: &Enum, f: Visit<'_, '_>) {
+    enumeration.underlying.iter().for_each(|ty| in_type(ty, f));
+    let values = enumeration.enumerators.iter().flatten().filter_map(|enumerator| enumerator.value.as_ref());
+    values.for_each(|value| in_expr(value, f));
+}
+
+/// The names in a function, without its own.
+pub(crate) fn in_function(function: &Function, f: Visit<'_, '_>) {
+    function.ret.iter().for_each(|ty| in_type(ty, f));
+    function.specialisation.iter().flatten().for_each(|arg| in_arg(arg, f));
+    for param in &function.params {
+        in_type(&param.ty, f);
+        param.default.iter().for_each(|value| in_expr(value, f));
+        param.attributes.iter().flat_map(|attribute| &attribute.args).for_each(|arg| in_expr(arg, f));
+    }
+    function.attributes.iter().flat_map(|attribute| &attribute.args).for_each(|arg| in_expr(arg, f));
+    for init in &function.mem_inits {
+        in_path_args(&init.name, f);
+        in_clauses(&init.args, f);
+    }
+    if let FunctionBody::Block(block) = &function.body {
+        in_block(block, f);
+    }
+}
+
+fn in_hint(hint: Option<&LoopHint>, f: Visit<'_, '_>) {
+    if let Some(LoopHint::Count(count)) = hint {
+        in_expr(count, f);
     }
 }
 
@@ -220,7 +314,8 @@ fn in_stmt(stmt: &Stmt, f: Visit<'_, '_>) {
             in_expr(first, f);
             in_expr(last, f);
         }
-        StmtKind::For { init, cond, step, body, .. } => {
+        StmtKind::For { init, cond, step, body, hint } => {
+            in_hint(hint.as_deref(), f);
             match &**init {
                 ForInit::Empty => {}
                 ForInit::Declaration(variables) => {
@@ -231,12 +326,14 @@ fn in_stmt(stmt: &Stmt, f: Visit<'_, '_>) {
             cond.iter().chain(step).for_each(|expr| in_expr(expr, f));
             in_stmt(body, f);
         }
-        StmtKind::RangeFor { ty, range, body, .. } => {
+        StmtKind::RangeFor { ty, range, body, hint, .. } => {
+            in_hint(hint.as_deref(), f);
             in_type(ty, f);
             in_expr(range, f);
             in_stmt(body, f);
         }
-        StmtKind::While { cond, body, .. } | StmtKind::DoWhile { cond, body, .. } => {
+        StmtKind::While { cond, body, hint } | StmtKind::DoWhile { cond, body, hint } => {
+            in_hint(hint.as_deref(), f);
             in_expr(cond, f);
             in_stmt(body, f);
         }

@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
         Self {
             table,
             types: Types::new(),
-            diagnostics: Diagnostics::default(),
+            diagnostics: Diagnostics::new(links.warnings.clone()),
             limits: Limits::default(),
             scopes: Scopes::new(table),
             lookups: Lookups::default(),

@@ -9,7 +9,7 @@
 use super::entities::GlobalVarId;
 use super::table::Layer;
 use crate::hir::{Expr, ExprKind, FuncId, RecordId, Ty};
-use anymetal_diagnostics::{Diagnostic, Severity, Sink, Span};
+use anymetal_diagnostics::{Diagnostic, EnabledWarnings, Severity, Sink, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -43,6 +43,7 @@ pub(super) struct Trace {
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
     sink: Sink,
+    warnings: EnabledWarnings,
     /// The instantiations around the code that is being checked.
     trace: Option<Rc<Trace>>,
     /// The number of callers that suppress reporting.
@@ -61,6 +62,20 @@ pub(super) struct Diagnostics {
 }
 
 impl Diagnostics {
+    pub(super) fn new(warnings: EnabledWarnings) -> Self {
+        Self { warnings, ..Self::default() }
+    }
+
+    /// Whether a warning is reported anywhere in the program.
+    pub(super) fn wants(&self, warning: &str) -> bool {
+        self.warnings.contains(warning)
+    }
+
+    /// Whether nothing is warned about at a place, because it is in the Metal library.
+    pub(super) fn is_of_library(&self, place: Span) -> bool {
+        self.warnings.is_of_library(place)
+    }
+
     /// Reports an error with the instantiation trace.
     pub(super) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
         self.report(Diagnostic::error(id, span, message));
@@ -72,6 +87,9 @@ impl Diagnostics {
             return;
         }
         self.report_limit();
+        if diagnostic.severity == Severity::Warning && !self.wants(diagnostic.id) {
+            return;
+        }
         if self.gave_up && diagnostic.severity == Severity::Error && self.sink.has_errors() {
             return;
         }

@@ -46,6 +46,9 @@ pub(super) struct FnContext {
     /// The number of unevaluated operands (`decltype`, `sizeof`) around the current expression: in them,
     /// bodies need no check.
     pub(super) unevaluated: u32,
+    /// The number of constant conditions around the current code that keep it from running: nothing is warned
+    /// about there.
+    pub(super) dead: u32,
 }
 
 impl FnContext {
@@ -61,6 +64,7 @@ impl FnContext {
             switches: 0,
             auto_return: None,
             unevaluated: 0,
+            dead: 0,
         }
     }
 

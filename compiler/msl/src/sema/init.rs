@@ -30,7 +30,7 @@ use super::construct::ConstructArgs;
 use super::diagnostics::Diagnostics;
 use super::expr::scalar_const;
 use super::special::Deletion;
-use super::{call, construct, convert, expr};
+use super::{call, construct, convert, expr, lint};
 use crate::ast::{self, ExprKind as Ast, Initialiser};
 use crate::hir::{Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty, Types};
 use anymetal_diagnostics::Span;
@@ -68,6 +68,7 @@ pub(super) fn initial_value<'a>(cx: &mut Checker<'a>, ty: QualTy, init: &'a Init
                 if cx.types.as_array(ty.ty).is_some() && value.ty.ty == ty.ty {
                     return synthesised::copied_array(cx, value);
                 }
+                lint::conversion(cx, expr, &value, to.ty);
                 convert::to_type(cx, value, to, "in this initialiser")
             }
         },

@@ -162,7 +162,7 @@ fn log_values<'a>(
     }
     if let Some(Arg::Expr(surplus)) = given.next() {
         let message = "the format does not print this argument";
-        cx.report(Diagnostic::warning("log-format", surplus.span, message));
+        cx.report(Diagnostic::warning("format-extra-args", surplus.span, message));
     }
     Some(())
 }

@@ -15,7 +15,7 @@ pub(super) use overloaded::{binary_function, call, is_overloadable};
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
 use super::values::bit_field;
-use super::{assign, convert, expr, function_pointer, record, spelling};
+use super::{assign, convert, expr, function_pointer, lint, record, spelling};
 use crate::ast::{self, BinaryOp as Op, ExprKind as Ast, UnaryOp as Unary};
 use crate::hir::{Expr, ExprKind, QualTy, Ty, Types};
 use crate::token::Name;
@@ -27,24 +27,42 @@ pub(super) fn check_chain<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr
     let mut chain = Vec::new();
     let mut at = expr;
     while let Ast::Binary(op, lhs, rhs) = &at.kind {
-        chain.push((*op, rhs.as_ref(), at.span));
+        let negated = matches!(lhs.kind, Ast::Unary(Unary::Not, _));
+        chain.push((*op, rhs.as_ref(), at.span, negated));
         at = lhs;
     }
     let mut value = expr::check(cx, at);
-    while let Some((op, rhs, span)) = chain.pop() {
-        value = binary_step(cx, op, value, rhs, span);
+    while let Some((op, rhs, span, negated)) = chain.pop() {
+        let not = negated.then(|| lint::negation(&value));
+        value = binary_step(cx, op, value, rhs, span, not);
     }
     value
 }
 
-fn binary_step<'a>(cx: &mut Checker<'a>, op: Op, lhs: Expr, rhs: &'a ast::Expr, span: Span) -> Expr {
+/// `not` is what a `!` that is the left operand is applied to.
+fn binary_step<'a>(
+    cx: &mut Checker<'a>,
+    op: Op,
+    lhs: Expr,
+    rhs: &'a ast::Expr,
+    span: Span,
+    not: Option<Ty>,
+) -> Expr {
+    let skipped = match (op, lint::known_condition(&lhs)) {
+        (Op::LogicalAnd, Some(known)) => !known,
+        (Op::LogicalOr, Some(known)) => known,
+        _ => false,
+    };
     let rhs = match &rhs.kind {
         Ast::InitList(_) => {
             cx.error("init-list", rhs.span, "an initialiser list cannot be an operand");
             cx.poison(rhs.span)
         }
-        _ => expr::check(cx, rhs),
+        _ => lint::in_code(cx, !skipped, |cx| expr::check(cx, rhs)),
     };
+    if let Some(not) = not {
+        lint::logical_not(cx, op, not, rhs.ty.ty, lhs.span);
+    }
     binary(cx, op, lhs, rhs, span)
 }
 
@@ -61,6 +79,7 @@ pub(super) fn binary(cx: &mut Checker<'_>, op: Op, lhs: Expr, rhs: Expr, span: S
         let is_place = rhs.is_place;
         return Expr { kind: ExprKind::Comma(Box::new(lhs), Box::new(rhs)), ty, is_place, span };
     }
+    let written = (lhs.ty.ty, rhs.ty.ty);
     // Operands of `&&` and `||` are conditions, which explicit conversions serve as well.
     let is_logical = matches!(op, Op::LogicalAnd | Op::LogicalOr);
     let (lhs, rhs) = match is_logical {
@@ -72,6 +91,7 @@ pub(super) fn binary(cx: &mut Checker<'_>, op: Op, lhs: Expr, rhs: Expr, span: S
     if lhs.ty.ty.is_error() || rhs.ty.ty.is_error() {
         return cx.poison(span);
     }
+    lint::operands(cx, op, &lhs, &rhs, written, span);
     let (left, right) = (lhs.ty, rhs.ty);
     let result = match op {
         Op::LogicalAnd | Op::LogicalOr => comparison::logical(cx, op, lhs, rhs, span),

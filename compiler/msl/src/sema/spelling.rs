@@ -3,7 +3,7 @@
 use crate::ast::{BinaryOp, FunctionName, OperatorName, Path, UnaryOp};
 
 /// An infix operator.
-pub(super) fn binary(op: BinaryOp) -> &'static str {
+pub(crate) fn binary(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "+",
         BinaryOp::Sub => "-",

@@ -15,11 +15,10 @@ pub(super) use returns::refuse_void;
 
 use self::range_for::RangeFor;
 use super::checker::Checker;
-use super::diagnostics::Diagnostics;
-use super::{evaluate, expr, spelling, variable};
-use crate::ast::{self, BinaryOp, ExprKind as AstExpr, StmtKind as AstStmt};
+use super::{evaluate, expr, lint, variable};
+use crate::ast::{self, StmtKind as AstStmt};
 use crate::hir::{Block, ConstValue, ExprKind, Stmt, StmtKind};
-use anymetal_diagnostics::{Diagnostic, Span};
+use anymetal_diagnostics::Span;
 
 /// Checks statements in the current block scope.
 pub(super) fn check_all<'a>(cx: &mut Checker<'a>, stmts: &'a [ast::Stmt], out: &mut Vec<Stmt>) {
@@ -60,7 +59,7 @@ fn check<'a>(cx: &mut Checker<'a>, stmt: &'a ast::Stmt, out: &mut Vec<Stmt>) {
         AstStmt::Expr(expr) => {
             let value = expr::check(cx, expr);
             if !value.ty.ty.is_error() {
-                warn_of_unused_comparison(&mut cx.diagnostics, expr);
+                lint::unused_value(cx, expr, &value);
                 push(out, StmtKind::Expr(value), span);
             }
         }
@@ -108,14 +107,6 @@ fn check<'a>(cx: &mut Checker<'a>, stmt: &'a ast::Stmt, out: &mut Vec<Stmt>) {
     }
 }
 
-/// A statement `a == b;` is most likely meant to be an assignment.
-fn warn_of_unused_comparison(diagnostics: &mut Diagnostics, expr: &ast::Expr) {
-    let AstExpr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), ..) = expr.kind else { return };
-    let message = format!("the result of `{}` is not used", spelling::binary(op));
-    let warning = Diagnostic::warning("unused-comparison", expr.span, message);
-    diagnostics.report(if op == BinaryOp::Eq { warning.with_hint("to assign, write `=`") } else { warning });
-}
-
 /// What stands before the condition of an `if` or `switch`, and the variable that is the condition.
 fn condition_declarations<'a>(
     cx: &mut Checker<'a>,
@@ -141,6 +132,7 @@ fn check_if<'a>(
     out: &mut Vec<Stmt>,
 ) {
     let value = expr::check(cx, cond);
+    lint::condition(cx, cond, &value);
     if is_constexpr {
         let chosen = match evaluate::constant_condition(cx, value) {
             Some(true) => Some(then),
@@ -154,8 +146,11 @@ fn check_if<'a>(
         return;
     }
     let cond = expr::condition(cx, value);
-    let then = check_body(cx, then);
-    let otherwise = otherwise.map_or_else(Block::default, |otherwise| check_body(cx, otherwise));
+    let known = lint::known_condition(&cond);
+    let then = lint::in_code(cx, known != Some(false), |cx| check_body(cx, then));
+    let otherwise = lint::in_code(cx, known != Some(true), |cx| {
+        otherwise.map_or_else(Block::default, |otherwise| check_body(cx, otherwise))
+    });
     if let ExprKind::Const(ConstValue::Scalar(bits)) = cond.kind {
         let block = if bits != 0 { then } else { otherwise };
         push(out, StmtKind::Block(block), span);

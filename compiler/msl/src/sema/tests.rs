@@ -12,7 +12,7 @@ use crate::functions::FunctionHandles;
 use crate::hir::Program;
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludedFile, MacroTable};
-use anymetal_diagnostics::{Sink, SourceMap};
+use anymetal_diagnostics::{EnabledWarnings, Sink, SourceMap};
 use std::sync::{Arc, OnceLock};
 
 /// The library, parsed once.
@@ -56,7 +56,7 @@ fn unit(source: &str) -> (Unit, SourceMap, Sink) {
     let options = pp::Options::default();
     let output = pp::preprocess(main, &library.macros, &options, &mut NoIncludes, &mut map, &mut sink);
     let parsed = parser::parse(&output.tokens, library.scopes.clone(), &mut sink);
-    let unit = Unit::new(library.prelude.clone(), parsed.items, &mut sink);
+    let unit = Unit::new(library.prelude.clone(), parsed.items, EnabledWarnings::default(), &mut sink);
     (unit, map, sink)
 }
 

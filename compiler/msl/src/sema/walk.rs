@@ -105,7 +105,12 @@ pub(super) fn has_effects(expr: &Expr) -> bool {
 
 /// Calls `f` for every expression of a block.
 pub(super) fn each_in_block<'e>(block: &'e Block, f: &mut dyn FnMut(&'e Expr)) {
-    block.stmts.iter().for_each(|stmt| each_in_stmt(stmt, f));
+    each_in_stmts(&block.stmts, f);
+}
+
+/// Calls `f` for every expression of statements.
+pub(super) fn each_in_stmts<'e>(stmts: &'e [Stmt], f: &mut dyn FnMut(&'e Expr)) {
+    stmts.iter().for_each(|stmt| each_in_stmt(stmt, f));
 }
 
 fn each_in_stmt<'e>(stmt: &'e Stmt, f: &mut dyn FnMut(&'e Expr)) {

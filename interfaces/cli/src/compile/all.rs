@@ -1,5 +1,6 @@
 //! Compiling kernels down to device code, several at once.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,7 @@ pub(crate) fn compile(
     let compiled: Vec<Compiled> = kernels.par_iter().map(compile).collect();
     bar.finish_and_clear();
     stand_ins.report();
+    report_warnings(library, &compiled);
     let failures: Vec<(&str, &CompileError)> = compiled
         .iter()
         .filter_map(|kernel| Some((kernel.name.as_str(), kernel.outcome.as_ref().err()?)))
@@ -107,6 +109,22 @@ fn report(failures: &[(&str, &CompileError)]) {
     }
     if told.len() > MAX_SHOWN {
         eprintln!("({} more different failures)", told.len() - MAX_SHOWN);
+    }
+}
+
+/// Prints each warning about the kernels once; many kernels share functions.
+fn report_warnings(library: &Library, kernels: &[Compiled]) {
+    let mut told = BTreeSet::new();
+    for kernel in kernels.iter().filter(|kernel| kernel.outcome.is_ok()) {
+        // The kernel compiled, so that its warnings can be had.
+        let Ok(warnings) = library.kernel_warnings(&kernel.name) else { continue };
+        for warning in warnings.split_inclusive("\n\n") {
+            // An instance of a template differs from others in its notes only.
+            let place = warning.lines().take(2).collect::<Vec<&str>>().join("\n");
+            if told.insert(place) {
+                eprint!("{warning}");
+            }
+        }
     }
 }
 

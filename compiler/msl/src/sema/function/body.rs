@@ -10,7 +10,7 @@ use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Deferred;
 use crate::sema::entities::{FnDeclId, LocalDecl};
 use crate::sema::fn_context::{AutoReturn, Returns};
-use crate::sema::{dispatch, init, kernel, stmt};
+use crate::sema::{dispatch, init, kernel, lint, stmt};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -128,6 +128,7 @@ fn function_of<'a>(cx: &mut Checker<'a>, id: FuncId, ast: &'a ast::Function) -> 
         Returns::Auto(ty) => ty.unwrap_or(QualTy::plain(Ty::VOID)),
     };
     cx.functions.inst_mut(id).ret = Some(ret);
+    lint::body(cx, id, ast, ret, &stmts);
     hir::Function {
         name: cx.functions.inst(id).name.clone(),
         params,

@@ -5,7 +5,7 @@
 use crate::ast;
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
-use crate::sema::{convert, expr, operator};
+use crate::sema::{convert, expr, lint, operator};
 use anymetal_diagnostics::Span;
 
 pub(in crate::sema) fn check_conditional<'a>(
@@ -16,7 +16,9 @@ pub(in crate::sema) fn check_conditional<'a>(
     span: Span,
 ) -> Expr {
     let cond = expr::check(cx, cond);
-    let (a, b) = (expr::check(cx, a), expr::check(cx, b));
+    let known = lint::known_condition(&cond);
+    let a = lint::in_code(cx, known != Some(false), |cx| expr::check(cx, a));
+    let b = lint::in_code(cx, known != Some(true), |cx| expr::check(cx, b));
     if cond.ty.ty.is_error() || a.ty.ty.is_error() || b.ty.ty.is_error() {
         return cx.poison(span);
     }

@@ -6,11 +6,13 @@
 use crate::ast::{self, ForInit};
 use crate::hir::{Block, ConstValue, Expr, ExprKind, LoopHint, Stmt, StmtKind};
 use crate::sema::checker::Checker;
-use crate::sema::{evaluate, expr, stmt, variable};
+use crate::sema::{evaluate, expr, lint, stmt, variable};
 use anymetal_diagnostics::Span;
 
 fn loop_condition<'a>(cx: &mut Checker<'a>, cond: Option<&'a ast::Expr>) -> Option<Expr> {
-    let value = expr::check(cx, cond?);
+    let written = cond?;
+    let value = expr::check(cx, written);
+    lint::condition(cx, written, &value);
     let cond = expr::condition(cx, value);
     match cond.kind {
         ExprKind::Const(ConstValue::Scalar(1)) => None,

@@ -5,7 +5,7 @@ use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty, Types};
 use crate::sema::checker::Checker;
 use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::sema::init::Memberwise;
-use crate::sema::{convert, deduce, expr, init, resolve_type, special, stmt};
+use crate::sema::{convert, deduce, expr, init, lint, resolve_type, special, stmt};
 use anymetal_diagnostics::Span;
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, value: Option<&'a ast::Expr>, span: Span, out: &mut Vec<Stmt>) {
@@ -54,6 +54,7 @@ fn returned<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr, ty: QualTy) -> Optio
         }
         return Some(checked);
     }
+    lint::conversion(cx, value, &checked, ty.ty);
     converted_result(cx, checked, ty)
 }
 

@@ -13,7 +13,7 @@ use crate::hir::{
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::fn_context::FnContext;
-use crate::sema::{convert, evaluate, expr, stmt};
+use crate::sema::{convert, evaluate, expr, lint, stmt};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::eval;
@@ -78,6 +78,7 @@ pub(super) fn check<'a>(
 ) {
     let selector = expr::check(cx, selector);
     let selector = convert::builtin_operand(cx, selector);
+    let written = selector.ty.ty;
     let selector = cx.values().promoted(selector);
     let selector = cx.values().rvalue(selector);
     if selector.ty.ty.is_error() {
@@ -110,6 +111,8 @@ pub(super) fn check<'a>(
     });
     cx.function.switches -= 1;
     if let Some((Cases { cases, taken, .. }, mut rest)) = checked {
+        let has_default = cases.iter().any(|case| case.is_default);
+        lint::switch(cx, written, at, has_default, &taken);
         let selector = first_of_range(&cx.types, &mut cx.function, selector, &taken);
         // The declarations of what the cases choose come first.
         let declared = rest.len().saturating_sub(1);

@@ -1,0 +1,112 @@
+//! Conditions, bodies and `else` that are easily mistaken, and qualifiers without an effect.
+
+use super::Linter;
+use crate::ast::{Expr, ExprKind, Function, Stmt, StmtKind, TypeKind};
+
+pub(super) fn check(linter: &mut Linter<'_>, stmt: &Stmt) {
+    match &stmt.kind {
+        StmtKind::If { cond, then, otherwise, .. } => {
+            condition(linter, cond);
+            empty_body(linter, cond, then, "if statement has empty body");
+            if otherwise.is_none() {
+                dangling_else(linter, then);
+            }
+        }
+        StmtKind::While { cond, body, .. } => {
+            condition(linter, cond);
+            empty_body_of_loop(linter, cond, body, "while loop has empty body");
+        }
+        StmtKind::DoWhile { cond, .. } => condition(linter, cond),
+        StmtKind::For { cond, step, body, .. } => {
+            cond.iter().for_each(|cond| condition(linter, cond));
+            if let Some(last) = step.as_ref().or(cond.as_ref()) {
+                empty_body_of_loop(linter, last, body, "for loop has empty body");
+            }
+        }
+        StmtKind::RangeFor { range, body, .. } => {
+            empty_body_of_loop(linter, range, body, "range-based for loop has empty body");
+        }
+        StmtKind::Switch { selector, body, .. } => {
+            empty_body(linter, selector, body, "switch statement has empty body");
+        }
+        _ => {}
+    }
+}
+
+fn condition(linter: &mut Linter<'_>, cond: &Expr) {
+    let ExprKind::Assign(op, ..) = &cond.kind else { return };
+    let hint = match op.0 {
+        None => "place parentheses around the assignment to silence this warning, or use '==' to compare",
+        Some(_) => "place parentheses around the assignment to silence this warning",
+    };
+    let message = "using the result of an assignment as a condition without parentheses";
+    linter.warn("condition-assignment", cond.span, message, Some(hint));
+}
+
+/// A body `;` on the line on which the head ends.
+fn empty_body(linter: &mut Linter<'_>, head: &Expr, body: &Stmt, message: &str) {
+    if !matches!(body.kind, StmtKind::Empty) || head.span.file != body.span.file {
+        return;
+    }
+    let Some(file) = linter.map.file(body.span.file) else { return };
+    if file.line_number(head.span.hi) == file.line_number(body.span.lo) {
+        let hint = "put the semicolon on a separate line to silence this warning";
+        linter.warn("empty-body", body.span, message, Some(hint));
+    }
+}
+
+/// The body of a loop may well be empty; not so if a block follows that looks like the body.
+fn empty_body_of_loop(linter: &mut Linter<'_>, head: &Expr, body: &Stmt, message: &str) {
+    let Some(file) = linter.map.file(body.span.file) else { return };
+    let after = file.text.get(body.span.hi as usize..).unwrap_or_default();
+    if after_comments(after).starts_with('{') {
+        empty_body(linter, head, body, message);
+    }
+}
+
+fn after_comments(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let after = if let Some(line) = rest.strip_prefix("//") {
+            line.split_once('\n').map_or("", |(_, after)| after)
+        } else if let Some(block) = rest.strip_prefix("/*") {
+            block.split_once("*/").map_or("", |(_, after)| after)
+        } else {
+            return rest;
+        };
+        rest = after.trim_start();
+    }
+}
+
+/// `if (a) if (b) x; else y;`
+fn dangling_else(linter: &mut Linter<'_>, then: &Stmt) {
+    let mut inner = then;
+    loop {
+        match &inner.kind {
+            StmtKind::If { otherwise: Some(otherwise), .. } => {
+                let message = "add explicit braces to avoid dangling else";
+                linter.warn("dangling-else", otherwise.span, message, None);
+                return;
+            }
+            StmtKind::For { body, .. } | StmtKind::RangeFor { body, .. } | StmtKind::While { body, .. } => {
+                inner = body;
+            }
+            _ => return,
+        }
+    }
+}
+
+pub(super) fn ignored_qualifiers(linter: &mut Linter<'_>, function: &Function) {
+    let Some(ret) = &function.ret else { return };
+    if !matches!(ret.kind, TypeKind::Builtin(_) | TypeKind::Pointer(_)) {
+        return;
+    }
+    let (word, verb) = match (ret.quals.is_const, ret.quals.is_volatile) {
+        (true, true) => ("const volatile", "s on return type have"),
+        (true, false) => ("const", " on return type has"),
+        (false, true) => ("volatile", " on return type has"),
+        (false, false) => return,
+    };
+    let message = format!("'{word}' type qualifier{verb} no effect");
+    linter.warn("ignored-qualifiers", ret.span, message, None);
+}

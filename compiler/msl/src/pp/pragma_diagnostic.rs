@@ -1,0 +1,122 @@
+//! Pragmas about diagnostics (`clang diagnostic`, `GCC diagnostic`, `message`), and unknown pragmas.
+//!
+//! A `_Pragma` in a macro holds from the place of the macro's use.
+
+use super::pp_token::{PpKind, PpToken};
+use super::pragma::word;
+use super::state::Preprocessor;
+use crate::lexer::decode_string;
+use anymetal_diagnostics::{Diagnostic, Level, PragmaOutcome, Span};
+
+/// The first words of pragmas that are not reported as unknown: those that mean something here, and those
+/// that clang knows and that mean nothing for kernels.
+const KNOWN: &[&str] = &[
+    "GCC",
+    "METAL",
+    "OPENCL",
+    "STDC",
+    "align",
+    "clang",
+    "comment",
+    "endregion",
+    "mark",
+    "message",
+    "ms_struct",
+    "nounroll",
+    "once",
+    "options",
+    "pack",
+    "poison",
+    "pop_macro",
+    "push_macro",
+    "redefine_extname",
+    "region",
+    "system_header",
+    "unroll",
+    "unused",
+    "weak",
+];
+
+/// Obeys a pragma about diagnostics, and reports an unknown one; whether it was one of these.
+pub(super) fn obey(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) -> bool {
+    let words: Vec<&str> = tokens.iter().take(2).map(word).collect();
+    match words[..] {
+        ["clang" | "GCC", "diagnostic"] => diagnostic(pp, &tokens[2..], span),
+        ["message", ..] => message(pp, &tokens[1..], span),
+        [first, ..] if KNOWN.contains(&first) => return false,
+        [] => return false,
+        _ => warn(pp, "unknown-pragmas", tokens[0].span, "unknown pragma ignored"),
+    }
+    true
+}
+
+fn warn(pp: &mut Preprocessor<'_>, id: &'static str, span: Span, message: impl Into<String>) {
+    pp.report(|| Diagnostic::warning(id, span, message));
+}
+
+/// The text of a string literal.
+fn text(token: &PpToken) -> Option<String> {
+    (token.kind == PpKind::Str).then(|| decode_string(token.name.as_str()).value)
+}
+
+fn message(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) {
+    let texts: Vec<String> = tokens.iter().filter_map(text).collect();
+    if texts.is_empty() {
+        warn(pp, "diagnostic-pragma", span, "pragma message requires parenthesized string");
+        return;
+    }
+    warn(pp, "pragma-message", span, texts.concat());
+}
+
+fn diagnostic(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) {
+    let action = tokens.first().map_or("", word);
+    let level = match action {
+        "push" | "pop" => None,
+        "ignored" => Some(Level::Ignored),
+        "warning" => Some(Level::Warning),
+        "error" | "fatal" => Some(Level::Error),
+        _ => {
+            let at = tokens.first().map_or(span, |token| token.span);
+            let expected =
+                "pragma diagnostic expected 'error', 'warning', 'ignored', 'fatal', 'push', or 'pop'";
+            warn(pp, "diagnostic-pragma", at, expected);
+            return;
+        }
+    };
+    let place = pp.place_of_use(span);
+    let Some(level) = level else {
+        if let Some(surplus) = tokens.get(1) {
+            warn(pp, "diagnostic-pragma", surplus.span, "unexpected token in pragma diagnostic");
+            return;
+        }
+        let outcome = if action == "push" { pp.warnings.push() } else { pp.warnings.pop(place) };
+        report(pp, outcome, "", span);
+        return;
+    };
+    let at = tokens.get(1).map_or(span, |token| token.span);
+    let name: String = tokens[1..].iter().filter_map(text).collect();
+    let Some(group) = name.strip_prefix("-W") else {
+        let expected = "pragma diagnostic expected option name (e.g. \"-Wundef\")";
+        warn(pp, "diagnostic-pragma", at, expected);
+        return;
+    };
+    let outcome = pp.warnings.set(group, level, place);
+    report(pp, outcome, group, at);
+}
+
+fn report(pp: &mut Preprocessor<'_>, outcome: PragmaOutcome, group: &str, span: Span) {
+    match outcome {
+        PragmaOutcome::Done => {}
+        PragmaOutcome::UnknownGroup => {
+            let message = format!("unknown warning group '-W{group}', ignored");
+            warn(pp, "unknown-warning-option", span, message);
+        }
+        PragmaOutcome::NothingToPop => {
+            let message = "pragma diagnostic pop could not pop, no matching push";
+            warn(pp, "diagnostic-pragma", span, message);
+        }
+        PragmaOutcome::TooMany => {
+            warn(pp, "diagnostic-pragma", span, "too many diagnostic pragmas: this one is ignored");
+        }
+    }
+}
