@@ -30,7 +30,7 @@ kernel void statements(device int* in [[buffer(0)]], device int* out [[buffer(1)
                        uint t [[thread_position_in_grid]]) {
     threadgroup int shared[4];
     __auto_type x = in[t];
-    const int &of = in[t];
+    const device int &of = in[t];
     Counter counter = {1};
     // 2 * (1 + x), and the larger of x and 2.
     int r = counter.next(x) + LARGER(x, 2);

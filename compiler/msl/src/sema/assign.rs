@@ -5,7 +5,7 @@ use super::diagnostics::Diagnostics;
 use super::init::Memberwise;
 use super::special::Copying;
 use super::values::promoted_bit_field;
-use super::{access, convert, expr, init, lint, operator, record, special, spelling};
+use super::{access, cast, convert, expr, init, lint, operator, record, special, spelling};
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
 use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty, Types};
 use crate::token::Name;
@@ -191,7 +191,14 @@ pub(super) fn compound(cx: &mut Checker<'_>, op: Op, place: Expr, value: Expr, s
     if result.ty.ty.is_error() {
         return result;
     }
-    let result = convert::to_type(cx, result, place.ty.unqualified(), "in this assignment");
+    // The result of an operation on a `bfloat` may be a `float`, which is only converted explicitly.
+    let is_bfloat = cx.types.element(place.ty.ty) == Some(ScalarTy::BF16);
+    let result = match cx.types.element(result.ty.ty) {
+        Some(elem) if is_bfloat && elem.is_float() => {
+            cast::explicit(cx, result, place.ty.unqualified(), false, span)
+        }
+        _ => convert::to_type(cx, result, place.ty.unqualified(), "in this assignment"),
+    };
     if result.ty.ty.is_error() {
         return result;
     }

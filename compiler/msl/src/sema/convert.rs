@@ -101,10 +101,28 @@ pub(super) fn report_none(types: &Types, diagnostics: &mut Diagnostics, expr: &E
     let (from, shown) = (types.display_qual(expr.ty), types.display_qual(to));
     let message = format!("no conversion from `{from}` to `{shown}` {what}");
     let mut diagnostic = Diagnostic::error("no-conversion", expr.span, message);
-    if types.referent(to.ty).is_some() && bit_field(types, expr).is_some() {
-        diagnostic = diagnostic.with_hint("a reference cannot refer to a bit-field");
+    if let Some(hint) = hint_of_none(types, expr, to) {
+        diagnostic = diagnostic.with_hint(hint);
     }
     diagnostics.report(diagnostic);
+}
+
+/// What to do where there is no conversion.
+fn hint_of_none(types: &Types, expr: &Expr, to: QualTy) -> Option<String> {
+    if let Some(referent) = types.referent(to.ty) {
+        if bit_field(types, expr).is_some() {
+            return Some("a reference cannot refer to a bit-field".to_owned());
+        }
+        let is_apart = expr.is_place && expr.ty.ty == referent.ty && expr.ty.space != referent.space;
+        return is_apart.then(|| {
+            let (is, wanted) = (expr.ty.space.name(), referent.space.name());
+            format!("the object is in {is} memory, not in {wanted} memory: copy it to a variable first")
+        });
+    }
+    let (from, target) = (types.element(expr.ty.ty)?, types.element(to.ty)?);
+    let is_bfloat = [from, target].contains(&ScalarTy::BF16) && from.is_float() && target.is_float();
+    is_bfloat
+        .then(|| format!("`bfloat` converts implicitly only to `float`; write `{}(…)`", types.display(to.ty)))
 }
 
 /// What the composite type of two pointers points to (C++14 [expr.13]), if they have one.

@@ -47,6 +47,10 @@ pub(super) fn reference_binding(
             return None;
         }
     }
+    // An object in another space is not copied for a reference to thread space (MSL 4).
+    if expr.is_place && related && !is_xvalue && expr.ty.space != to.space {
+        return None;
+    }
     // A temporary lives in thread space and is only seen through `const T&` or `T&&`.
     if to.space != Space::Thread
         || !(to.is_const || rvalue)
@@ -86,7 +90,7 @@ fn builtin_conversion(cx: &mut Checker<'_>, expr: &Expr, from: Ty, to: Ty) -> Op
         (TyKind::Scalar(_), TyKind::Scalar(_)) if promoted_bit_field(&cx.types, expr) == Some(to) => {
             Some(Conversion::new(Rank::Promotion, 0))
         }
-        (TyKind::Scalar(a), TyKind::Scalar(b)) => Some(scalar_conversion(a, b)),
+        (TyKind::Scalar(a), TyKind::Scalar(b)) => scalar_conversion(a, b),
         (TyKind::Enum(id), TyKind::Scalar(b)) if !types.enumeration(id).is_scoped => {
             let info = types.enumeration(id);
             Some(if info.is_fixed && b == info.underlying {
@@ -99,9 +103,8 @@ fn builtin_conversion(cx: &mut Checker<'_>, expr: &Expr, from: Ty, to: Ty) -> Op
             })
         }
         (TyKind::Scalar(a), TyKind::Vector { elem, packed, .. }) => {
-            let inner = scalar_conversion(a, elem);
-            let rank = if inner.rank == Rank::Lenient { Rank::Lenient } else { Rank::Conversion };
-            Some(Conversion::new(rank, 2 + u8::from(packed)))
+            scalar_conversion(a, elem)?;
+            Some(Conversion::new(Rank::Conversion, 2 + u8::from(packed)))
         }
         (TyKind::Enum(id), TyKind::Vector { .. }) if !types.enumeration(id).is_scoped => {
             Some(Conversion::new(Rank::Conversion, 3))
@@ -167,17 +170,20 @@ fn steps_to_base(cx: &mut Checker<'_>, derived: Ty, base: Ty) -> Option<u8> {
     None
 }
 
-fn scalar_conversion(from: ScalarTy, to: ScalarTy) -> Conversion {
+/// The implicit conversion between two scalar types. A `bfloat` converts to types of greater rank only, and
+/// no other floating-point type converts to it (MSL 2.22).
+fn scalar_conversion(from: ScalarTy, to: ScalarTy) -> Option<Conversion> {
     if from == to {
-        return Conversion::EXACT;
+        return Some(Conversion::EXACT);
     }
     if from.is_integral() && promote(from) == to {
-        return Conversion::new(Rank::Promotion, 0);
+        return Some(Conversion::new(Rank::Promotion, 0));
     }
     if from == ScalarTy::BF16 && to == ScalarTy::F32 {
         // Where the library has no function for bfloat, the one for float is meant, not one for integers.
-        return Conversion::new(Rank::Promotion, 0);
+        return Some(Conversion::new(Rank::Promotion, 0));
     }
-    let bfloat = (to == ScalarTy::BF16 && from.is_float()) || (from == ScalarTy::BF16 && to == ScalarTy::F16);
-    Conversion::new(if bfloat { Rank::Lenient } else { Rank::Conversion }, 0)
+    let loses_bfloat =
+        (to == ScalarTy::BF16 && from.is_float()) || (from == ScalarTy::BF16 && to == ScalarTy::F16);
+    (!loses_bfloat).then_some(Conversion::new(Rank::Conversion, 0))
 }
