@@ -12,6 +12,7 @@ use crate::lower;
 use crate::marks::{self, Mark};
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludeLoader, MacroTable};
+use crate::rules;
 use crate::sema;
 use crate::stack;
 use crate::token::{MathMode, Token};
@@ -193,6 +194,7 @@ fn parse_unit(
     let enabled = warnings.enabled();
     // What is missing from a program with errors would count as unused.
     if !sink.has_errors() {
+        rules::check(&parsed.items, &mut sink);
         lint::check(&parsed.items, &map, &enabled, &mut sink);
     }
     let unit = sema::Unit::new(prelude.symbols.clone(), parsed.items, enabled, &mut sink);

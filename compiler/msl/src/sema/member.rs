@@ -285,8 +285,16 @@ pub(super) fn index_checked(cx: &mut Checker<'_>, object: Expr, index: Expr, spa
                 span,
             }
         }
-        TyKind::Matrix { elem, rows, .. } => {
+        TyKind::Matrix { elem, cols, rows } => {
             let column = cx.types.vector(elem, rows);
+            if let ExprKind::Const(value) = &index.kind
+                && let Some(n) = super::evaluate::integer_of(&cx.types, index.ty.ty, value)
+                && !(0..i128::from(cols)).contains(&n)
+            {
+                let message = format!("column {n} is outside of a matrix of {cols} columns");
+                cx.error("matrix-index", span, message);
+                return cx.poison(span);
+            }
             let index = small_index(cx, index);
             let (qual, is_place) = (object.ty.with_ty(column), object.is_place);
             Expr { kind: ExprKind::Column(Box::new(object), Box::new(index)), ty: qual, is_place, span }

@@ -102,6 +102,12 @@ fn check_param<'a>(
         cx.error("unsupported-feature", param.span, message);
         return None;
     }
+    let resource = [cx.names.texture, cx.names.sampler];
+    if let Some(attribute) = param.attributes.iter().find(|found| resource.contains(&found.name)) {
+        let message = format!("`{}` is for textures or samplers, not for pointers", attribute.name);
+        cx.error("kernel-parameter", attribute.span, message);
+        return None;
+    }
     let enabled = param_condition(cx, param)?;
     let threadgroup = element.space == Space::Threadgroup;
     let table = if threadgroup { Table::Threadgroup } else { Table::Buffer };
@@ -195,7 +201,7 @@ fn thread_param(
     Some(KernelParamKind::Thread { query, elem, len, attribute })
 }
 
-/// The type of what tells a fact about the thread: a 16- or 32-bit integer, or a vector of some.
+/// The type of a thread attribute's parameter: `ushort`, `uint`, or a vector of one of them (MSL 5.2.3.6).
 pub(in crate::sema) fn thread_fact_type(
     types: &Types,
     diagnostics: &mut Diagnostics,
@@ -209,8 +215,7 @@ pub(in crate::sema) fn thread_fact_type(
         TyKind::Vector { elem, len, .. } => (elem, len),
         _ => (ScalarTy::F32, 1),
     };
-    let fits =
-        matches!(elem, ScalarTy::U16 | ScalarTy::U32 | ScalarTy::I16 | ScalarTy::I32) && len <= components;
+    let fits = matches!(elem, ScalarTy::U16 | ScalarTy::U32) && len <= components;
     if !fits {
         let shown = types.display_qual(ty);
         diagnostics.error("kernel-parameter", span, format!("`{attribute}` cannot have type `{shown}`"));

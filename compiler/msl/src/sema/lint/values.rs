@@ -1,10 +1,10 @@
-//! Constants in a function's body: division by zero, indices, null pointers, addresses that are returned.
+//! A function's body: calls of kernels, and constants: division by zero, indices, null pointers, addresses that are returned.
 //!
 //! Code that a constant condition keeps from running is gone by now.
 
 use super::warn;
 use crate::hir::{
-    BinaryOp, CastKind, ConstValue, Expr, ExprKind, LocalId, QualTy, Stmt, StmtKind, Types,
+    BinaryOp, CastKind, ConstValue, Expr, ExprKind, FuncId, LocalId, QualTy, Stmt, StmtKind, Types,
 };
 use crate::sema::checker::Checker;
 use crate::sema::walk;
@@ -18,6 +18,7 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
     let mut found = Vec::new();
     // One past the end of an array has an address.
     let mut addressed: FxHashSet<*const Expr> = FxHashSet::default();
+    let mut kernel_calls = Vec::new();
     let types = &cx.types;
     walk::each_in_stmts(stmts, &mut |expr| match &expr.kind {
         ExprKind::AddressOf(place) => {
@@ -29,6 +30,9 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
         ExprKind::Element(array, index) => {
             let is_addressed = addressed.contains(&std::ptr::from_ref(expr));
             element(types, array, index, is_addressed, expr, &mut found);
+        }
+        ExprKind::Call(func, _) if is_kernel(cx, *func) => {
+            kernel_calls.push(expr.span);
         }
         ExprKind::Deref(pointer) if !addressed.contains(&std::ptr::from_ref(expr)) => {
             if is_null(pointer) {
@@ -45,6 +49,14 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
     for (id, span, message) in found {
         warn(cx, id, span, message);
     }
+    for span in kernel_calls {
+        cx.error("kernel-call", span, "a kernel cannot be called by another function");
+    }
+}
+
+fn is_kernel(cx: &Checker<'_>, func: FuncId) -> bool {
+    let decl = cx.functions.inst(func).origin.decl();
+    decl.is_some_and(|decl| cx.functions.decl(decl).ast.specifiers.is_kernel)
 }
 
 fn division(types: &Types, op: BinaryOp, by: &Expr, expr: &Expr, found: &mut Vec<Found>) {

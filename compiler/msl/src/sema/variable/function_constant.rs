@@ -29,6 +29,11 @@ pub(super) fn function_constant<'a>(
         return None;
     }
     let (name, span) = (variable.declarator.name, variable.span);
+    if variable.init.is_some() {
+        let message = "a function constant has no initialiser: pipelines give it its value";
+        cx.error("function-constant-type", span, message);
+        return None;
+    }
     let constant = hir::FunctionConstant { name, index, ty: ty.ty, span };
     Some((ty, GlobalValue::FunctionConstant(cx.data.function_constant(constant))))
 }
