@@ -29,6 +29,13 @@ impl Library {
         Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
     }
 
+    /// As [`Self::kernel_warnings`], of a kernel that was compiled in this process. Empty for one whose code was
+    /// cached or that a worker process compiled: the front end does not run for it.
+    pub fn reported_warnings(&self, kernel: &str) -> String {
+        let modules = self.state.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        modules.warnings.get(kernel).cloned().unwrap_or_default()
+    }
+
     /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.
     pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, CompileError> {
         self.check_name(kernel)?;

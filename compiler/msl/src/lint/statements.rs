@@ -49,7 +49,9 @@ fn empty_body(linter: &mut Linter<'_>, head: &Expr, body: &Stmt, message: &str) 
         return;
     }
     let Some(file) = linter.map.file(body.span.file) else { return };
-    if file.line_number(head.span.hi) == file.line_number(body.span.lo) {
+    // A declaration that declares nothing (`long;`) is no statement either.
+    let is_semicolon = file.text.get(body.span.lo as usize..).is_some_and(|text| text.starts_with(';'));
+    if is_semicolon && file.line_number(head.span.hi) == file.line_number(body.span.lo) {
         let hint = "put the semicolon on a separate line to silence this warning";
         linter.warn("empty-body", body.span, message, Some(hint));
     }

@@ -116,8 +116,11 @@ fn report(failures: &[(&str, &CompileError)]) {
 fn report_warnings(library: &Library, kernels: &[Compiled]) {
     let mut told = BTreeSet::new();
     for kernel in kernels.iter().filter(|kernel| kernel.outcome.is_ok()) {
-        // The kernel compiled, so that its warnings can be had.
-        let Ok(warnings) = library.kernel_warnings(&kernel.name) else { continue };
+        // With many kernels, those whose code is cached are not parsed for their warnings.
+        let warnings = match kernels {
+            [only] => library.kernel_warnings(&only.name).unwrap_or_default(),
+            _ => library.reported_warnings(&kernel.name),
+        };
         for warning in warnings.split_inclusive("\n\n") {
             // An instance of a template differs from others in its notes only.
             let place = warning.lines().take(2).collect::<Vec<&str>>().join("\n");
