@@ -9,32 +9,31 @@ use crate::hir::{
 use crate::sema::checker::Checker;
 use crate::sema::walk;
 use anymetal_diagnostics::Span;
-use rustc_hash::FxHashSet;
 
 /// A warning that is found while the checker is borrowed.
 type Found = (&'static str, Span, String);
 
 pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
     let mut found = Vec::new();
-    // One past the end of an array has an address.
-    let mut addressed: FxHashSet<*const Expr> = FxHashSet::default();
+    // One past the end of an array has an address. The walk visits the only operand of `&` next.
+    let mut addressed: *const Expr = std::ptr::null();
     let mut kernel_calls = Vec::new();
     let types = &cx.types;
     walk::each_in_stmts(stmts, &mut |expr| match &expr.kind {
         ExprKind::AddressOf(place) => {
-            addressed.insert(std::ptr::from_ref(&**place));
+            addressed = std::ptr::from_ref(&**place);
         }
         ExprKind::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), _, by) => {
             division(types, *op, by, expr, &mut found)
         }
         ExprKind::Element(array, index) => {
-            let is_addressed = addressed.contains(&std::ptr::from_ref(expr));
+            let is_addressed = std::ptr::eq(addressed, expr);
             element(types, array, index, is_addressed, expr, &mut found);
         }
         ExprKind::Call(func, _) if is_kernel(cx, *func) => {
             kernel_calls.push(expr.span);
         }
-        ExprKind::Deref(pointer) if !addressed.contains(&std::ptr::from_ref(expr)) => {
+        ExprKind::Deref(pointer) if !std::ptr::eq(addressed, expr) => {
             if is_null(pointer) {
                 let message = "indirection of non-volatile null pointer will be deleted, not trap";
                 found.push(("null-dereference", expr.span, message.to_owned()));
