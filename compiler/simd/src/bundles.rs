@@ -13,6 +13,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::access::{Item, few_runs};
 use crate::limits::{MAX_CHUNK_BYTES, MAX_SPAN};
@@ -220,6 +221,12 @@ pub struct LoadBundle {
 }
 
 impl LoadBundle {
+    /// The bytes that a lane loads, from the address of the first load.
+    pub fn range(&self) -> Range<i64> {
+        let last = self.chunks.len() - 1;
+        self.chunks[0].start()..self.chunks[last].end()
+    }
+
     /// The loads.
     pub fn loads(&self) -> impl Iterator<Item = Inst> {
         self.chunks.iter().flat_map(|chunk| &chunk.parts).map(|part| part.inst)

@@ -11,6 +11,7 @@
 //! between, then `l` has not wrapped, and all offsets between are `c + d * t`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use anymetal_analysis::divergence::Divergence;
 use anymetal_analysis::limits::MAX_DEPTH;
@@ -31,8 +32,21 @@ pub struct PredicatedLoop {
     pub slice: Vec<Inst>,
     /// The loads of the slice that read a variable that grows by a constant in each iteration, and by how much.
     pub inductions: BTreeMap<Inst, i64>,
-    /// The accesses, in order, and whether their addresses change.
-    pub accesses: Vec<(Inst, bool)>,
+    /// The accesses, in order.
+    pub accesses: Vec<PredicatedAccess>,
+}
+
+/// An access that is tested before a loop.
+#[derive(Clone, Debug)]
+pub struct PredicatedAccess {
+    /// The load or store; of loads that are done together the first.
+    pub inst: Inst,
+    /// Its pointer.
+    pub pointer: Value,
+    /// The bytes that a lane accesses, from the pointer.
+    pub range: Range<i64>,
+    /// Whether its address changes.
+    pub changes: bool,
 }
 
 /// How a value depends on the iteration.
@@ -47,12 +61,12 @@ enum Dependence {
 }
 
 impl PredicatedLoop {
-    /// The accesses of a loop that can be tested before it, if there are any. `is_candidate`: the instruction
-    /// loads or stores one allocation, at places with a pattern.
+    /// The accesses of a loop that can be tested before it, if there are any. `range_of`: the bytes
+    /// that a lane accesses, if all lanes access one allocation at places with a pattern.
     pub(crate) fn new(
         (facts, divergence, constructs): (Facts<'_>, &Divergence, &Constructs),
         inst: Inst,
-        is_candidate: &dyn Fn(Inst) -> bool,
+        range_of: &dyn Fn(Inst) -> Option<Range<i64>>,
     ) -> Option<Self> {
         let (_, body, continuing) = facts.function.as_loop(inst)?;
         let counted = facts.loops.find(inst)?;
@@ -94,12 +108,9 @@ impl PredicatedLoop {
         }
         let mut reader = Reader::new(facts, &counted, [body, continuing], inside);
         let mut accesses = Vec::new();
-        let mut pointers = Vec::new();
         // Not those in branches, which may be there because the first or the last iteration is not like others.
         for &inst in [body, continuing].iter().flat_map(|&block| facts.function.block(block)) {
-            if !is_candidate(inst) {
-                continue;
-            }
+            let Some(range) = range_of(inst) else { continue };
             let pointer = match facts.function.inst(inst).op {
                 Op::Load { ptr, .. } | Op::Store { ptr, .. } => ptr,
                 ref op => unreachable!("{op:?} is no load or store"),
@@ -109,10 +120,9 @@ impl PredicatedLoop {
                 Some(Dependence::Linear { narrow: 0 | 1 }) => true,
                 _ => continue,
             };
-            accesses.push((inst, changes));
-            pointers.push(pointer);
+            accesses.push(PredicatedAccess { inst, pointer, range, changes });
         }
-        let (slice, inductions) = reader.slice(pointers);
+        let (slice, inductions) = reader.slice(accesses.iter().map(|access| access.pointer).collect());
         (!accesses.is_empty()).then_some(Self { counted, slice, inductions, accesses })
     }
 }

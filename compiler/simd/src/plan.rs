@@ -216,15 +216,19 @@ impl<'a> Plan<'a> {
 
     fn loops_to_predicate(&self) -> BTreeMap<Inst, PredicatedLoop> {
         let (function, storage) = (self.facts.function, self.facts.storage);
-        let is_candidate = |inst: Inst| {
+        let range_of = |inst: Inst| {
+            if let Some(bundle) = self.bundles.get(&inst) {
+                return (bundle.lanes.is_some() && bundle.narrow.is_none()).then(|| bundle.range());
+            }
             let has_pattern = self.strategy(inst).is_some_and(|strategy| *strategy != Strategy::Varying);
-            let is_alone = !self.bundles.contains_key(&inst) && !self.stencil_rows.rows().contains_key(&inst);
-            has_pattern && is_alone && storage.pointer(self.accessed(inst).0).root != Root::Many
+            let is_alone = has_pattern && !self.stencil_rows.rows().contains_key(&inst);
+            let (pointer, item) = is_alone.then(|| self.accessed(inst))?;
+            (storage.pointer(pointer).root != Root::Many).then(|| 0..item.bytes())
         };
         let analyses = (self.facts, &self.divergence, &self.constructs);
         let mut found = BTreeMap::new();
         walk_insts(function, function.body, &mut |inst| {
-            found.extend(PredicatedLoop::new(analyses, inst, &is_candidate).map(|planned| (inst, planned)));
+            found.extend(PredicatedLoop::new(analyses, inst, &range_of).map(|planned| (inst, planned)));
         });
         found
     }

@@ -1,7 +1,8 @@
 //! The programs of `tests/exec` on every executor. `ANYMETAL_EXEC=TEXT` runs those whose name contains it.
 //!
-//! The tests without checks and with other passes and features run a sample of the programs, because machine
-//! code takes time to make. They run all programs with `ANYMETAL_FULL`, and all that `ANYMETAL_EXEC` names.
+//! The interpreter runs all of them. The tests that make machine code run samples, because that takes time: half
+//! of the programs, or a fifth with other passes and features. They run all programs with `ANYMETAL_FULL`, and
+//! all that `ANYMETAL_EXEC` names.
 
 use anymetal_conformance::case::Faults;
 use anymetal_conformance::exec_file::{ExecFile, files_below, folder, parse};
@@ -9,7 +10,10 @@ use anymetal_conformance::execute::{Cpu, CpuWithPasses, Executor, Interpreter, S
 use anymetal_conformance::expectation::Expectations;
 use anymetal_conformance::suite::{Level, Outcome, run_cases};
 
-/// One program of this many is in the samples.
+/// One program of this many runs on the CPU device.
+const EVERY_ON_CPU: usize = 2;
+
+/// One program of this many is in the other samples.
 const EVERY: usize = 5;
 
 /// The part of the names that the environment selects; empty for all programs.
@@ -32,17 +36,13 @@ fn files() -> Vec<ExecFile> {
     files
 }
 
-/// The programs of the sample.
-fn sampled_files() -> Vec<ExecFile> {
+/// One program of `every`.
+fn sampled_files(every: usize) -> Vec<ExecFile> {
     let mut files = files();
     if wanted().is_empty() {
-        files.retain(|file| Level::of_environment().includes(&file.name, EVERY));
+        files.retain(|file| Level::of_environment().includes(&file.name, every));
     }
     files
-}
-
-fn check(executor: &dyn Executor) {
-    check_each(files(), &[executor], 1);
 }
 
 /// Runs each program on one executor of every `stride`, beginning with another for each program.
@@ -72,27 +72,27 @@ fn check_each(files: Vec<ExecFile>, executors: &[&dyn Executor], stride: usize) 
 
 #[test]
 fn interpreter() {
-    check(&Interpreter::default());
+    check_each(files(), &[&Interpreter::default()], 1);
 }
 
 #[test]
 fn interpreter_without_passes() {
-    check_each(sampled_files(), &[&Interpreter { unoptimised: true }], 1);
+    check_each(sampled_files(EVERY), &[&Interpreter { unoptimised: true }], 1);
 }
 
 #[test]
 fn cpu() {
-    check(&Cpu);
+    check_each(sampled_files(EVERY_ON_CPU), &[&Cpu], 1);
 }
 
 #[test]
 fn cpu_without_checks() {
-    check_each(sampled_files(), &[&UncheckedCpu], 1);
+    check_each(sampled_files(EVERY), &[&UncheckedCpu], 1);
 }
 
 #[test]
 fn cpu_without_features() {
-    check_each(sampled_files(), &[&CpuWithPasses::without_features()], 1);
+    check_each(sampled_files(EVERY), &[&CpuWithPasses::without_features()], 1);
 }
 
 /// At lower levels, and without each pass and each feature of the code generator in turn: each program of the
@@ -106,5 +106,5 @@ fn cpu_without_each_pass() {
         Level::Full => 1,
         Level::Sample | Level::Kernels => executors.len(),
     };
-    check_each(sampled_files(), &executors, stride);
+    check_each(sampled_files(EVERY), &executors, stride);
 }

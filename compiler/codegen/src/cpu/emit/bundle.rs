@@ -32,11 +32,11 @@ impl Emitter<'_, '_> {
     /// Loads the bundle whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_bundle(&mut self, inst: Inst, pointer: Value) -> bool {
         let plan = self.plan;
-        let Some(LoadBundle { chunks, lanes, narrow }) = plan.bundles.get(&inst) else {
+        let Some(bundle @ LoadBundle { chunks, lanes, narrow }) = plan.bundles.get(&inst) else {
             // The load begins no bundle.
             return false;
         };
-        let (low, high) = (chunks[0].start(), chunks[chunks.len() - 1].end());
+        let std::ops::Range { start: low, end: high } = bundle.range();
         let address = Address { extra: low, ..self.address(pointer, 0, AccessKind::Load) };
         let never_wraps = narrow.map_or(Opd::bool(true), |narrow| self.never_wraps(narrow, chunks));
         let fallback = Fallback { narrow: *narrow, never_wraps };
@@ -122,7 +122,9 @@ impl Emitter<'_, '_> {
             unreachable!("the bundle's pointer is affine, so its offset is")
         };
         assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
-        let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
+        let test = self.test_of_loads();
+        let ok = self
+            .test_once(address, bytes, test, |this| this.all_in_bounds(address, shape, &bases, bytes, test));
         let ok = self.t.and(&fallback.never_wraps, &ok);
         let fast_only = ok.is_true() || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());

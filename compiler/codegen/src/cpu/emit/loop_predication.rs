@@ -5,10 +5,11 @@
 
 use anymetal_ir::{Block, Inst, Label, Op, Scalar};
 use anymetal_simd::access::Strategy;
-use anymetal_simd::loop_predication::PredicatedLoop;
+use anymetal_simd::loop_predication::{PredicatedAccess, PredicatedLoop};
 
 use super::available_checks::Test;
 use super::lane::Lane;
+use super::memory::Address;
 use super::{Emitter, Mask};
 use crate::llvm::{Binary, I64, IntPredicate, Opd, scalar_type};
 use anymetal_abi::AccessKind;
@@ -41,9 +42,9 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, fast, checked);
         self.t.label(fast);
         self.aside(|this| {
-            for &(access, _) in &predicated.accesses {
-                let (pointer, item) = plan.accessed(access);
-                this.note_of((pointer, 0, item.bytes(), Test::AllInBounds), &Opd::bool(true));
+            for PredicatedAccess { pointer, range, .. } in &predicated.accesses {
+                let key = (*pointer, range.start, range.end - range.start, Test::AllInBounds);
+                this.note_of(key, &Opd::bool(true));
             }
             this.endless(inst, label, body, continuing);
         });
@@ -69,11 +70,10 @@ impl Emitter<'_, '_> {
         for iteration in &iterations {
             self.evaluate_slice(predicated, &iteration.number);
             let mut of_iteration = Vec::new();
-            for &(access, changes) in &predicated.accesses {
-                let is_first = offsets.is_empty();
-                let (bases, inside) = self.with_no_available_checks(|this| {
-                    this.access_before_loop(access, iteration.tests && (changes || is_first))
-                });
+            for access in &predicated.accesses {
+                let tests = iteration.tests && (access.changes || offsets.is_empty());
+                let (bases, inside) =
+                    self.with_no_available_checks(|this| this.access_before_loop(access, tests));
                 is_needed |= !inside.is_true();
                 ok = self.t.and(&ok, &inside);
                 of_iteration.push(bases);
@@ -83,10 +83,10 @@ impl Emitter<'_, '_> {
         if !is_needed {
             return None;
         }
-        for (number, &(_, changes)) in
-            predicated.accesses.iter().enumerate().filter(|(_, (_, changes))| *changes)
-        {
-            debug_assert!(changes, "only offsets that change are compared");
+        for (number, access) in predicated.accesses.iter().enumerate() {
+            if !access.changes {
+                continue;
+            }
             let [first, second, at_last] = [&offsets[0][number], &offsets[1][number], &offsets[2][number]];
             for ((first, second), at_last) in first.iter().zip(second).zip(at_last) {
                 let step = self.t.sub(second, first);
@@ -136,25 +136,26 @@ impl Emitter<'_, '_> {
     }
 
     /// The offsets of an access, one for each base, and whether all lanes are in bounds, if that is asked.
-    fn access_before_loop(&mut self, access: Inst, tests: bool) -> (Vec<Opd>, Opd) {
+    fn access_before_loop(&mut self, access: &PredicatedAccess, tests: bool) -> (Vec<Opd>, Opd) {
         let plan = self.plan;
-        let (pointer, item) = plan.accessed(access);
-        let kind = match plan.facts.function.inst(access).op {
+        let PredicatedAccess { inst, pointer, ref range, .. } = *access;
+        let kind = match plan.facts.function.inst(inst).op {
             Op::Store { .. } => AccessKind::Store,
             _ => AccessKind::Load,
         };
-        let site = self.site(access, pointer, kind, item.bytes() as u32);
-        let address = self.address(pointer, site, kind);
+        // Nothing is reported before the loop.
+        let address = Address { extra: range.start, ..self.address(pointer, 0, kind) };
         let Lane::Affine { bases, shape, .. } = address.offset.clone() else {
-            unreachable!("{access} has places with a pattern, so its pointer is affine")
+            unreachable!("{inst} has places with a pattern, so its pointer is affine")
         };
-        let inside = match plan.strategy(access) {
+        let bytes = range.end - range.start;
+        let inside = match plan.strategy(inst) {
             _ if !tests => Opd::bool(true),
             Some(Strategy::Uniform) => {
-                let start = address.offset.at(&mut self.t, I64, 0);
-                self.one_in_bounds(&address, &start, item.bytes())
+                let start = self.t.add(&bases[0], range.start);
+                self.one_in_bounds(&address, &start, bytes)
             }
-            _ => self.all_in_bounds(&address, &shape, &bases, item.bytes(), Test::AllInBounds),
+            _ => self.all_in_bounds(&address, &shape, &bases, bytes, Test::AllInBounds),
         };
         (bases, inside)
     }
