@@ -44,6 +44,7 @@ mod rewrite_blocks;
 pub mod row_blocks;
 pub mod scalarize;
 pub mod selective_inline;
+pub mod simdgroup_barriers;
 pub mod specialise;
 pub mod speculate_select_loads;
 pub mod sroa;

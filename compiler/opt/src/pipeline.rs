@@ -14,8 +14,8 @@ use super::{
     InlineError, KeptCalls, SpecialiseError, alias_versioning, bool_copies, compact, dce, div_rem_pairs,
     early_cse, excess_precision, fold, hoist_divergent_barriers, if_convert, inline, inline_selectively,
     interleave_sums, licm, localize_divergent_exits, mem2reg, merge_stores, prefetch, promote_loop_accesses,
-    reciprocal_root, reg2mem, row_blocks, scalarize, specialise, speculate_select_loads, sroa,
-    uniform_div_versioning, unroll,
+    reciprocal_root, reg2mem, row_blocks, scalarize, simdgroup_barriers, specialise, speculate_select_loads,
+    sroa, uniform_div_versioning, unroll,
 };
 use anymetal_analysis::divergence::Geometry;
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
@@ -98,6 +98,9 @@ passes! {
     UNIFORM_DIV_VERSIONING = "uniform_div_versioning", O2,
         "Version code for SIMD-groups in which a quotient is uniform.",
         |function, context| context.geometry.is_some_and(|geometry| uniform_div_versioning::uniform_div_versioning(function, geometry));
+    SIMDGROUP_BARRIERS = "simdgroup_barriers", O1,
+        "Make barriers of threadgroups of one SIMD-group barriers of that SIMD-group.",
+        |function, context| context.geometry.is_some_and(|geometry| simdgroup_barriers::simdgroup_barriers(function, geometry));
     INTERLEAVE_SUMS = "interleave_sums", O2,
         "Let the lanes of a SIMD-group take turns in the elements of a sum over all of them.",
         |function, context| context.geometry.is_some_and(|geometry| interleave_sums::interleave_sums(function, geometry));
@@ -145,6 +148,7 @@ pub const CPU: &[Step] = &[
 /// The CPU, for the version of the code for whole threadgroups of one size, after [`CPU`]. Most of the work
 /// is done by it, so that versioning is worth its code size.
 pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
+    Step::Pass(&SIMDGROUP_BARRIERS, &[]),
     Step::Pass(&GROUP_SIZE, SIMPLIFY),
     Step::Pass(&UNIFORM_DIV_VERSIONING, SIMPLIFY),
     Step::Pass(&DIV_REM_PAIRS, &[]),
