@@ -48,3 +48,7 @@ pub const MAX_PREDICATED_LOOP: usize = 160;
 
 /// Minimum trip count, where it is constant, of such a loop. The test takes the time of a few checks.
 pub const MIN_PREDICATED_TRIPS: i64 = 4;
+
+/// Maximum scale, in bytes, of a 32-bit index that changes in such a loop. Sums of its multiples stay below
+/// 2^64.
+pub const MAX_WIDENED_SCALE: u32 = 256;

@@ -5,10 +5,12 @@
 //! evaluates the addresses for the first, the second and the last iteration. Where it fails, the loop with
 //! checks runs.
 //!
-//! Invariant: the offset of each access is `c + s * t + w * extend(l(t))` in iteration `t`, where `l` is linear
-//! modulo 2^32, or has no such part. If no offset leaves its allocation in the first and the last iteration, the
-//! first two differ by `d` from 0 to 2^31, and the last differs from the first by `d` times the iterations
-//! between, then `l` has not wrapped, and all offsets between are `c + d * t`.
+//! Invariant: the offset of each access in iteration `t` is `c + s * t` modulo 2^64, or `c + scale * extend(l(t))`,
+//! where `l` is linear modulo 2^32 and the scale is small. The test demands that the counter does not wrap, that there
+//! are fewer than 2^31 iterations, that the first two offsets differ by less than 2^31, and that the last offset is
+//! where this difference leads. So nothing has wrapped between the first and the last iteration: in the first form no
+//! sum can, and in the second a wrap of `l` would have moved the last offset by a multiple of `scale << 32`, which is
+//! below 2^64.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,7 +22,7 @@ use anymetal_ir::{BinOp, Block, CastOp, CmpOp, Function, Inst, Op, Scalar, Type,
 
 use crate::constructs::{Constructs, LoopForm};
 use crate::facts::Facts;
-use crate::limits::{MAX_PREDICATED_LOOP, MIN_PREDICATED_TRIPS};
+use crate::limits::{MAX_PREDICATED_LOOP, MAX_WIDENED_SCALE, MIN_PREDICATED_TRIPS};
 
 /// A loop whose accesses can be tested before it.
 #[derive(Debug)]
@@ -56,8 +58,10 @@ enum Dependence {
     Invariant,
     /// It is the counter, which does not wrap while the loop goes on.
     Counter,
-    /// Linear, modulo 2^32 or 2^64, with this many parts that were 32 bits wide.
-    Linear { narrow: u8 },
+    /// Linear, modulo 2 to the number of its bits.
+    Linear,
+    /// The sum of an invariant and one value that is linear modulo 2^32 and was widened, times a small scale.
+    Widened,
 }
 
 impl PredicatedLoop {
@@ -117,8 +121,9 @@ impl PredicatedLoop {
             };
             let changes = match reader.dependence(pointer, MAX_DEPTH) {
                 Some(Dependence::Invariant) => false,
-                Some(Dependence::Linear { narrow: 0 | 1 }) => true,
-                _ => continue,
+                Some(Dependence::Linear | Dependence::Widened) => true,
+                Some(Dependence::Counter) => unreachable!("a pointer is no counter"),
+                None => continue,
             };
             accesses.push(PredicatedAccess { inst, pointer, range, changes });
         }
@@ -243,33 +248,34 @@ impl<'a> Reader<'a> {
     }
 
     fn dependence_of(&mut self, inst: Inst, value: Value, depth: u32) -> Option<Dependence> {
-        use Dependence::{Counter, Invariant, Linear};
+        use Dependence::{Counter, Invariant, Linear, Widened};
         let function = self.facts.function;
         match function.inst(inst).op {
             Op::Load { ptr, .. } => self.of_variable(inst, ptr, value),
             Op::Binary(BinOp::Add | BinOp::Sub, a, b) => {
-                both(self.dependence(a, depth)?, self.dependence(b, depth)?)
+                sum(self.dependence(a, depth)?, self.dependence(b, depth)?)
             }
             Op::Binary(BinOp::Mul, a, b) => match (self.dependence(a, depth)?, self.dependence(b, depth)?) {
-                (Invariant, other) | (other, Invariant) => both(other, Invariant),
+                (Invariant, other) | (other, Invariant) => multiple(other),
                 _ => None,
             },
             Op::Binary(BinOp::Shl, a, b) => match (self.dependence(a, depth)?, self.dependence(b, depth)?) {
-                (other, Invariant) => both(other, Invariant),
+                (other, Invariant) => multiple(other),
                 _ => None,
             },
             Op::Cast(cast @ (CastOp::SExt | CastOp::ZExt), a) => match self.dependence(a, depth)? {
                 Invariant => Some(Invariant),
                 _ if function.ty(a) != Type::I32 => None,
-                Counter if cast == self.widened => Some(Linear { narrow: 0 }),
-                Counter => Some(Linear { narrow: 1 }),
-                Linear { narrow } => Some(Linear { narrow: narrow.checked_add(1)? }),
+                Counter if cast == self.widened => Some(Linear),
+                Counter | Linear => Some(Widened),
+                Widened => unreachable!("what was widened has 64 bits"),
             },
-            Op::PtrAdd { base, index, .. } => {
+            Op::PtrAdd { base, index, scale, .. } => {
                 let base = self.dependence(base, depth)?;
-                match index {
-                    Some(index) => both(base, self.dependence(index, depth)?),
-                    None => both(base, Invariant),
+                match index.map(|index| self.dependence(index, depth)) {
+                    None => sum(base, Invariant),
+                    Some(Some(Widened)) if scale > MAX_WIDENED_SCALE => None,
+                    Some(index) => sum(base, index?),
                 }
             }
             ref op if op.only_computes() => {
@@ -319,16 +325,28 @@ impl<'a> Reader<'a> {
         };
         self.inductions.insert(load, step);
         let is_counter = self.counter == Some(variable);
-        Some(if is_counter { Dependence::Counter } else { Dependence::Linear { narrow: 0 } })
+        Some(if is_counter { Dependence::Counter } else { Dependence::Linear })
     }
 }
 
-/// The dependence of a sum.
-fn both(a: Dependence, b: Dependence) -> Option<Dependence> {
-    use Dependence::{Counter, Invariant, Linear};
-    let narrow = |dependence| if let Linear { narrow } = dependence { narrow } else { 0 };
-    Some(match (a, b) {
-        (Invariant, Invariant) => Invariant,
-        (Counter | Invariant | Linear { .. }, _) => Linear { narrow: narrow(a).checked_add(narrow(b))? },
-    })
+/// The dependence of a sum. A widened value and another one that changes are too much: their wraps might
+/// cancel each other.
+fn sum(a: Dependence, b: Dependence) -> Option<Dependence> {
+    use Dependence::{Counter, Invariant, Linear, Widened};
+    match (a, b) {
+        (Invariant, Invariant) => Some(Invariant),
+        (Widened, Invariant) | (Invariant, Widened) => Some(Widened),
+        (Widened, _) | (_, Widened) => None,
+        (Counter | Linear, _) | (_, Counter | Linear) => Some(Linear),
+    }
+}
+
+/// The dependence of a value times an invariant.
+fn multiple(of: Dependence) -> Option<Dependence> {
+    use Dependence::{Counter, Invariant, Linear, Widened};
+    match of {
+        Invariant => Some(Invariant),
+        Counter | Linear => Some(Linear),
+        Widened => None,
+    }
 }

@@ -106,6 +106,19 @@
 //! arg 2: u32 16
 //! expect 0: u32 114720 114960 115200 115440 115680 115920 116160 116400 116640 116880 117120 117360 117600 117840 118080 118320 114720 114960 115200 115440 115680 115920 116160 116400 116640 116880 117120 117360 117600 117840 118080 118320 114720 114960 115200 115440 115680 115920 116160 116400 116640 116880 117120 117360 117600 117840 118080 118320 114720 114960 115200 115440 115680 115920 116160 116400 116640 116880 117120 117360 117600 117840 118080 118320
 
+//! kernel: counter_wraps
+//! arg 1: u32 0..1024
+//! arg 2: u32 0xffffffff
+//! faults: yes
+//! expect 0: u32 120 136 152 168 184 200 216 232 248 264 280 296 312 328 344 360 376 392 408 424 440 456 472 488 504 520 536 552 568 584 600 616 632 648 664 680 696 712 728 744 760 776 792 808 824 840 856 872 888 904 920 936 952 968 984 1000 1016 1032 1048 1064 1080 1096 1112 1128
+
+//! kernel: wraps_cancel
+//! arg 1: u32 0..1024
+//! arg 2: u32 9
+//! arg 3: u64 0x40000000 0x20000000 0xf800000000000001
+//! faults: yes
+//! expect 0: u32 14 19 24 29 34 39 44 49 54 59 64 69 74 79 84 89 94 99 104 109 114 119 124 129 134 139 144 149 154 159 164 169 174 179 184 189 194 199 204 209 214 219 224 229 234 239 244 249 254 259 264 269 274 279 284 289 294 299 304 309 314 319 324 329
+
 #include <metal_stdlib>
 using namespace metal;
 
@@ -285,6 +298,29 @@ kernel void nested(device uint* out, device const uint* a, constant uint& n, uin
         for (uint j = 0; j < n; ++j) {
             sum += a[i * 64 + j * 4 + t % 16];
         }
+    }
+    out[t] = sum;
+}
+
+// After 16 iterations the counter is 0, far before the buffer.
+kernel void counter_wraps(device uint* out, device const uint* a, constant uint& n, uint t [[thread_position_in_grid]])
+{
+    uint sum = 0, left = 20;
+    for (uint k = 0xfffffff0u; k <= n; ++k) {
+        sum += a[ulong(k) - 0xfffffff0ul + t];
+        if (--left == 0)
+            break;
+    }
+    out[t] = sum;
+}
+
+// The index of 32 bits wraps after 4 and after 8 iterations, and both together move the offset by 2^64 bytes.
+kernel void wraps_cancel(device uint* out, device const uint* a, constant uint& n, constant ulong* by [[buffer(3)]],
+                         uint t [[thread_position_in_grid]])
+{
+    uint sum = 0;
+    for (uint k = 0; k < n; ++k) {
+        sum += a[ulong(k * uint(by[0])) * by[1] + ulong(k) * by[2] + t];
     }
     out[t] = sum;
 }

@@ -151,20 +151,13 @@ impl<'i> Context<'i, '_, '_> {
                 // Results of other operators are in no memory.
                 let none = self.inference.signature(function, &[]);
                 wanted.extend(none.map(|none| (function, Space::Thread, none)));
-                let mut values = operands.get(given..).unwrap_or_default().to_vec();
+                let values = operands.get(given..).unwrap_or_default();
                 let is_pointer = operands.iter().any(|value| value.points.is_known());
                 if is_pointer || values.len() > called.params.len() {
                     continue;
                 }
-                for (value, param) in values.iter_mut().zip(&called.params) {
-                    let is_const = (param.first..=param.end).any(|token| text.at(token) == "const");
-                    if is_const {
-                        // A copy serves. Overloads for each address space would compete.
-                        value.lives = Space::Thread;
-                    }
-                }
                 let this = if this == Space::Any { Some(Space::Thread) } else { self.settled(this) };
-                let found = this.zip(self.inference.signature(function, &values));
+                let found = this.zip(self.inference.signature(function, values));
                 wanted.extend(found.map(|(this, signature)| (function, this, signature)));
             }
         }

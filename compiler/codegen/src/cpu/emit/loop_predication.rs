@@ -17,6 +17,9 @@ use anymetal_abi::AccessKind;
 /// Iterations, and bytes between two, are below this.
 const MAX_DISTANCE: i64 = 1 << 31;
 
+/// First values of 64-bit counters are below this.
+const MAX_WIDE_COUNTER: i64 = 1 << 62;
+
 /// An iteration in which addresses are evaluated, as the number of those before it.
 struct Iteration {
     number: Opd,
@@ -57,9 +60,10 @@ impl Emitter<'_, '_> {
 
     /// Whether all accesses are in bounds in all iterations, where it is not known anyway.
     fn test_of_loop(&mut self, predicated: &PredicatedLoop) -> Option<Opd> {
-        let last = self.last_iteration(predicated);
+        let (last, no_wrap) = self.last_iteration(predicated);
         let max = Opd::i64(MAX_DISTANCE);
         let mut ok = self.t.icmp(IntPredicate::ULt, &last, &max);
+        ok = self.t.and(&ok, &no_wrap);
         let mut is_needed = false;
         let iterations = [
             Iteration { number: Opd::i64(0), tests: true },
@@ -101,9 +105,10 @@ impl Emitter<'_, '_> {
         Some(ok)
     }
 
-    /// The iterations before the last one. Where there is none, or the distance of counter and limit wraps, a
-    /// number that is too large.
-    fn last_iteration(&mut self, predicated: &PredicatedLoop) -> Opd {
+    /// The iterations before the last one, and whether the counter passes the limit without a wrap, if these
+    /// are fewer than [`MAX_DISTANCE`]. Where there is no iteration, or the distance of counter and limit
+    /// wraps, they are not.
+    fn last_iteration(&mut self, predicated: &PredicatedLoop) -> (Opd, Opd) {
         let counted = &predicated.counted;
         let is_signed = counted.is_signed();
         let [start, limit] = [counted.start, counted.limit].map(|value| {
@@ -116,7 +121,23 @@ impl Emitter<'_, '_> {
         });
         let distance = self.t.sub(&limit, &start);
         let distance = if counted.is_inclusive() { distance } else { self.t.sub(&distance, 1) };
-        self.t.binary(Binary::UDiv, &distance, counted.step)
+        let last = self.t.binary(Binary::UDiv, &distance, counted.step);
+        let (below, predicate) = match (counted.scalar, is_signed) {
+            (Scalar::I64, false) => (MAX_WIDE_COUNTER, IntPredicate::ULt),
+            (Scalar::I64, true) => (MAX_WIDE_COUNTER, IntPredicate::SLt),
+            (_, true) => ((1 << 31) - counted.step, IntPredicate::SLt),
+            (_, false) => ((1 << 32) - counted.step, IntPredicate::SLt),
+        };
+        let counter = match counted.scalar {
+            // Adding fewer than 2^31 steps to it does not wrap.
+            Scalar::I64 => start,
+            _ => {
+                let moved = self.t.mul(&last, counted.step);
+                self.t.add(&start, &moved)
+            }
+        };
+        let no_wrap = self.t.icmp(predicate, &counter, &Opd::i64(below));
+        (last, no_wrap)
     }
 
     /// Computes the addresses of an iteration, as they are in the first, but with the variables of that one.
