@@ -288,13 +288,23 @@ fn exact<'a>(cx: &mut Checker<'a>, pat: &Pat<'a>, ty: QualTy, deduced: &mut Dedu
         && from_type(cx, pat, ty, deduced)
 }
 
+/// Explicit template arguments are the first elements of a pack, and the others are deduced.
+pub(super) fn explicit_element(known: &Option<TArg>, n: usize) -> Option<TArg> {
+    match known {
+        Some(TArg::Pack(explicit)) => explicit.get(n).cloned(),
+        _ => None,
+    }
+}
+
 fn pack<'a>(cx: &mut Checker<'a>, pat: &ArgPat<'a>, args: &[TArg], deduced: &mut Deduced) -> bool {
     let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); deduced.len()];
-    let holes = holes_of(pat);
-    for arg in args {
+    let mut holes = holes_of(pat);
+    // A parameter that is not a pack and is known stays as it is.
+    holes.retain(|&hole| matches!(deduced[hole], None | Some(TArg::Pack(_))));
+    for (n, arg) in args.iter().enumerate() {
         let mut one = deduced.clone();
         for &hole in &holes {
-            one[hole] = None;
+            one[hole] = explicit_element(&deduced[hole], n);
         }
         if !from_arg(cx, pat, arg, &mut one) {
             return false;
@@ -329,6 +339,24 @@ fn from_function<'a>(
     (has_pack || have.len() == params.len())
         && from_type(cx, ret, have_ret, deduced)
         && from_args(cx, params, &have, deduced)
+}
+
+/// Deduces from the type of a function's parameter, as a declaration or an address names it: `T&&` is also the
+/// type of references to places (C++14 [temp.deduct.type.10]).
+pub(super) fn from_param_type<'a>(
+    cx: &mut Checker<'a>,
+    pat: &Pat<'a>,
+    ty: QualTy,
+    deduced: &mut Deduced,
+) -> bool {
+    if let Pat::Reference { to, rvalue: true } = pat
+        && let Pat::Param(n, quals) = **to
+        && quals == Qualifiers::default()
+        && matches!(cx.types.kind(ty.ty), TyKind::Reference { rvalue: false, .. })
+    {
+        return bind(&cx.types, deduced, n, TArg::Type(ty));
+    }
+    from_type(cx, pat, ty, deduced)
 }
 
 /// Deduces from one argument of a call: `place` tells whether the argument designates memory.

@@ -100,9 +100,7 @@ fn is_better_conversion(cx: &mut Checker<'_>, a: &UserCandidate, b: &UserCandida
     let (Some(x), Some(y)) = (decl(a), decl(b)) else { return false };
     match (cx.functions.decl(x).template.is_some(), cx.functions.decl(y).template.is_some()) {
         (false, true) => true,
-        (true, true) => {
-            overload::is_more_specialised(cx, x, y, 1) && !overload::is_more_specialised(cx, y, x, 1)
-        }
+        (true, true) => overload::is_more_specialised(cx, x, y) && !overload::is_more_specialised(cx, y, x),
         (true | false, false) => false,
     }
 }

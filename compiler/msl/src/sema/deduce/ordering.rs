@@ -75,24 +75,55 @@ impl<'a> PatternOrder<'_, 'a> {
         bound: &mut Vec<Option<ArgPat<'a>>>,
     ) -> bool {
         for (n, general) in general.iter().enumerate() {
-            if let ArgPat::Pack(_) = general {
-                return true;
+            if let ArgPat::Pack(element) = general {
+                let mut rest = special.get(n..).unwrap_or(&[]).iter();
+                return rest.all(|special| self.covers_element(element, special, bound));
             }
-            let ok = match (general, special.get(n)) {
-                (ArgPat::Type(Pat::Opaque), _) => true,
-                (ArgPat::Type(a), Some(ArgPat::Type(b))) => self.covers(a, b, bound),
-                (ArgPat::Value(a), Some(ArgPat::Value(b))) => covers_value(a, b, bound),
-                (ArgPat::Template(TemplatePat::Param(n)), Some(b @ ArgPat::Template(_))) => {
-                    bind_pattern(bound, *n, b.clone())
+            let ok = match special.get(n) {
+                // What a template computes, such as `typename T::type`, is never just any type.
+                special if matches!(general, ArgPat::Type(Pat::Opaque)) => {
+                    !matches!(special, Some(ArgPat::Type(Pat::Param(..))))
                 }
-                (ArgPat::Template(a), Some(ArgPat::Template(b))) => a == b,
-                _ => false,
+                Some(special) => self.covers_arg(general, special, bound),
+                None => false,
             };
             if !ok {
                 return false;
             }
         }
         general.len() == special.len()
+    }
+
+    fn covers_arg(
+        &mut self,
+        general: &ArgPat<'a>,
+        special: &ArgPat<'a>,
+        bound: &mut Vec<Option<ArgPat<'a>>>,
+    ) -> bool {
+        match (general, special) {
+            (ArgPat::Type(a), ArgPat::Type(b)) => self.covers(a, b, bound),
+            (ArgPat::Value(a), ArgPat::Value(b)) => covers_value(a, b, bound),
+            (ArgPat::Template(TemplatePat::Param(n)), b @ ArgPat::Template(_)) => {
+                bind_pattern(bound, *n, b.clone())
+            }
+            (ArgPat::Template(a), ArgPat::Template(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// Whether the elements of a pack, all like `element`, may be this argument, or those of this pack.
+    /// Each element binds the pack's parameters anew.
+    fn covers_element(
+        &mut self,
+        element: &ArgPat<'a>,
+        special: &ArgPat<'a>,
+        bound: &[Option<ArgPat<'a>>],
+    ) -> bool {
+        let special = match special {
+            ArgPat::Pack(special) => special,
+            single => single,
+        };
+        matches!(element, ArgPat::Type(Pat::Opaque)) || self.covers_arg(element, special, &mut bound.to_vec())
     }
 }
 

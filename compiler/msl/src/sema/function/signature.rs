@@ -159,7 +159,7 @@ pub(in crate::sema) fn args_with_deduction<'a>(
     let mut deduced = overload::explicit_prefix(cx, decl_id, explicit, span)?;
     let patterns = patterns_of(cx, decl_id);
     for (pattern, &ty) in patterns.iter().zip(types) {
-        deduce::from_type(cx, pattern, ty, &mut deduced);
+        deduce::from_param_type(cx, pattern, ty, &mut deduced);
     }
     specialise::finish_deduction(cx, &template.params, deduced, scope, span)
 }

@@ -199,11 +199,13 @@ pub(in crate::sema) fn deduce_rest<'a>(
 ) -> Result<(), String> {
     let mut holes = Vec::new();
     deduce::holes_in(pattern, &mut holes);
+    // A parameter that is not a pack and is known stays as it is.
+    holes.retain(|&hole| matches!(deduced[hole], None | Some(TArg::Pack(_))));
     let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); deduced.len()];
     for (n, arg) in args.iter().enumerate() {
         let mut one = deduced.clone();
         for &hole in &holes {
-            one[hole] = None;
+            one[hole] = deduce::explicit_element(&deduced[hole], n);
         }
         if !deduce_from_arg(cx, pattern, arg, &mut one) {
             return Err(format!("argument {} of the pack does not match", n + 1));
@@ -213,6 +215,9 @@ pub(in crate::sema) fn deduce_rest<'a>(
         }
     }
     for hole in holes {
+        if matches!(&deduced[hole], Some(TArg::Pack(explicit)) if explicit.len() > collected[hole].len()) {
+            return Err("it has fewer arguments than explicit template arguments".to_owned());
+        }
         deduced[hole] = Some(TArg::Pack(std::mem::take(&mut collected[hole]).into()));
     }
     Ok(())

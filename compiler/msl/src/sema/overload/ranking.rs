@@ -11,6 +11,7 @@ use crate::sema::record::Records;
 use crate::sema::template_template::Templates;
 use crate::sema::{deduce, function};
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 /// The candidate that is better than all others.
 pub(super) fn best_of(cx: &mut Checker<'_>, viable: &[Candidate]) -> Result<FuncId, NoOverload> {
@@ -35,9 +36,7 @@ fn is_better(cx: &mut Checker<'_>, a: &Candidate, b: &Candidate) -> bool {
     let both_templates =
         cx.functions.decl(a.decl).template.is_some() && cx.functions.decl(b.decl).template.is_some();
     if both_templates && differ_by_references(&cx.types, &cx.functions, a, b) {
-        let used = a.conversions.len();
-        let order =
-            (is_more_specialised(cx, a.decl, b.decl, used), is_more_specialised(cx, b.decl, a.decl, used));
+        let order = (is_more_specialised(cx, a.decl, b.decl), is_more_specialised(cx, b.decl, a.decl));
         if order.0 != order.1 {
             return order.0;
         }
@@ -61,9 +60,8 @@ fn is_better(cx: &mut Checker<'_>, a: &Candidate, b: &Candidate) -> bool {
         return is_b;
     }
     if both_templates && a.has_object == b.has_object {
-        let used = a.conversions.len();
-        let more = is_more_specialised(cx, a.decl, b.decl, used);
-        if more != is_more_specialised(cx, b.decl, a.decl, used) {
+        let more = is_more_specialised(cx, a.decl, b.decl);
+        if more != is_more_specialised(cx, b.decl, a.decl) {
             return more;
         }
     }
@@ -122,30 +120,66 @@ fn differ_by_references(types: &Types, functions: &Functions<'_>, a: &Candidate,
 }
 
 /// Partial ordering of function templates by the parameters the call uses.
-pub(in crate::sema) fn is_more_specialised(
-    cx: &mut Checker<'_>,
-    a: FnDeclId,
-    b: FnDeclId,
-    used: usize,
-) -> bool {
-    let (pa, pb) = (function::patterns_of(cx, a), function::patterns_of(cx, b));
-    let pack_a = candidate::has_pack(&cx.functions, a);
-    let pack_b = candidate::has_pack(&cx.functions, b);
-    if pack_a != pack_b {
-        return pack_b;
-    }
-    let count = used.max(pa.len().min(pb.len())).min(pa.len()).min(pb.len());
+pub(in crate::sema) fn is_more_specialised(cx: &mut Checker<'_>, a: FnDeclId, b: FnDeclId) -> bool {
+    let pa = Params {
+        patterns: function::patterns_of(cx, a),
+        ends_in_pack: candidate::has_pack(&cx.functions, a),
+    };
+    let pb = Params {
+        patterns: function::patterns_of(cx, b),
+        ends_in_pack: candidate::has_pack(&cx.functions, b),
+    };
+    let (len_a, len_b) = (pa.patterns.len(), pb.patterns.len());
+    let count = match (pa.ends_in_pack, pb.ends_in_pack) {
+        (true, true) => len_a.max(len_b),
+        (true, false) => len_b,
+        (false, true) => len_a,
+        (false, false) => len_a.min(len_b),
+    };
     let b_covers_a = covers_all(&cx.types, &cx.records, &mut cx.templates, &pb, &pa, count);
     let a_covers_b = covers_all(&cx.types, &cx.records, &mut cx.templates, &pa, &pb, count);
-    b_covers_a && !a_covers_b
+    if !(b_covers_a && a_covers_b) {
+        return b_covers_a;
+    }
+    // Each is as special as the other: `T&` before `T&&` (C++14 [temp.deduct.partial.9]), then no pack.
+    let binds_better = |x: &Params<'_>, y: &Params<'_>| {
+        (0..count).any(|n| x.is_reference(n, false) && y.is_reference(n, true))
+    };
+    match (binds_better(&pa, &pb), binds_better(&pb, &pa)) {
+        (true, true) => false,
+        (false, false) => pb.ends_in_pack && !pa.ends_in_pack,
+        (a_is_better, _) => a_is_better,
+    }
+}
+
+/// The patterns of a function template's parameters.
+struct Params<'a> {
+    patterns: Rc<[Pat<'a>]>,
+    /// The last one stands for any number of parameters.
+    ends_in_pack: bool,
+}
+
+impl<'a> Params<'a> {
+    fn is_of_pack(&self, n: usize) -> bool {
+        self.ends_in_pack && n + 1 >= self.patterns.len()
+    }
+
+    /// The n-th parameter, perhaps an element of the pack.
+    fn pattern(&self, n: usize) -> &Pat<'a> {
+        &self.patterns[n.min(self.patterns.len() - 1)]
+    }
+
+    fn is_reference(&self, n: usize, of_rvalue: bool) -> bool {
+        matches!(self.pattern(n), Pat::Reference { rvalue, .. } if *rvalue == of_rvalue)
+    }
 }
 
 fn covers_all<'a>(
     types: &Types,
     records: &Records<'a>,
     templates: &mut Templates<'a>,
-    general: &[Pat<'a>],
-    special: &[Pat<'a>],
+    general: &Params<'a>,
+    special: &Params<'a>,
     count: usize,
 ) -> bool {
     let mut bound = Vec::new();
@@ -155,7 +189,13 @@ fn covers_all<'a>(
             Pat::Reference { to, .. } => (**to).clone(),
             other => other.clone(),
         };
-        let (general, special) = (through(&general[n]), through(&special[n]));
-        deduce::pattern_order(types, records, templates).covers(&general, &special, &mut bound)
+        let (a, b) = (through(general.pattern(n)), through(special.pattern(n)));
+        let mut order = deduce::pattern_order(types, records, templates);
+        match (general.is_of_pack(n), special.is_of_pack(n)) {
+            // Each element binds the pack's parameters anew.
+            (true, _) => order.covers(&a, &b, &mut bound.clone()),
+            (false, true) => false,
+            (false, false) => order.covers(&a, &b, &mut bound),
+        }
     })
 }

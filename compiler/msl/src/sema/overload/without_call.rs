@@ -42,7 +42,7 @@ pub(in crate::sema) fn function_for_type<'a>(
     }
     let mut best = *found.first()?;
     for &(decl, func) in &found[1..] {
-        if ranking::is_more_specialised(cx, decl, best.0, usize::MAX) {
+        if ranking::is_more_specialised(cx, decl, best.0) {
             best = (decl, func);
         }
     }
