@@ -168,6 +168,8 @@ pub struct Lambda {
     pub captures_all: bool,
     /// `&` as the default capture.
     pub by_reference: bool,
+    /// `*this`: the object is copied.
+    pub copies_this: bool,
     /// Explicitly captured names: (name, by reference).
     pub captures: Vec<(Name, bool, Span)>,
     /// Parameters; `auto` ones make it generic.

@@ -11,6 +11,8 @@ struct Captures {
     all: bool,
     /// `&` stands in it.
     by_reference: bool,
+    /// `*this` stands in it.
+    copies_this: bool,
     /// Names, and whether by reference.
     named: Vec<(Name, bool, anymetal_diagnostics::Span)>,
     /// Those with initialisers.
@@ -34,8 +36,13 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Expr {
 }
 
 fn captures(p: &mut Parser<'_>) -> Captures {
-    let mut captures =
-        Captures { all: false, by_reference: false, named: Vec::new(), initialised: Vec::new() };
+    let mut captures = Captures {
+        all: false,
+        by_reference: false,
+        copies_this: false,
+        named: Vec::new(),
+        initialised: Vec::new(),
+    };
     while !p.is(Punct::RBracket) && !p.at_end() {
         let reference = p.eat(Punct::Amp);
         match p.peek() {
@@ -50,6 +57,11 @@ fn captures(p: &mut Parser<'_>) -> Captures {
                 }
             }
             TokenKind::Keyword(Kw::This) => {
+                p.advance();
+            }
+            TokenKind::Punct(Punct::Star) if p.peek_at(1) == TokenKind::Keyword(Kw::This) => {
+                captures.copies_this = true;
+                p.advance();
                 p.advance();
             }
             TokenKind::Punct(Punct::Assign) => {
@@ -92,12 +104,13 @@ fn rest(p: &mut Parser<'_>, captures: Captures) -> Option<Lambda> {
     attribute::attributes(p, &mut attributes);
     let ret = if p.eat(Punct::Arrow) { Some(specifier::type_id(p)?) } else { None };
     let body = statement_expr::own_body(p, stmt::block);
-    let Captures { all, by_reference, named, initialised } = captures;
+    let Captures { all, by_reference, copies_this, named, initialised } = captures;
     let fp = p.fp;
     Some(Lambda {
         id: p.ids.fresh(),
         captures_all: all,
         by_reference,
+        copies_this,
         captures: named,
         initialised,
         params,

@@ -25,6 +25,7 @@ pub(super) fn parse(p: &mut Parser<'_>, start: Span) -> Expr {
         initialised: Vec::new(),
         captures_all: true,
         by_reference: true,
+        copies_this: false,
         captures: Vec::new(),
         params: Vec::new(),
         ret: None,

@@ -154,11 +154,20 @@ fn captures_of<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) ->
     if cx.function.this.is_some()
         && let Some(place) = call::this_object(cx, span)
     {
-        let ty = cx.types.pointer(place.ty);
-        let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
-        captures.push(Capture { name: cx.names.this, ty, declared: QualTy::plain(ty), value });
+        captures.extend(capture_of_this(cx, place, lambda.copies_this));
     }
     captures
+}
+
+/// The object of the method around: a pointer to it, or with `[*this]` a copy.
+fn capture_of_this(cx: &mut Checker<'_>, place: Expr, copies: bool) -> Option<Capture> {
+    let name = cx.names.this;
+    if copies {
+        return captured(cx, name, place, false);
+    }
+    let (ty, span) = (cx.types.pointer(place.ty), place.span);
+    let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
+    Some(Capture { name, ty, declared: QualTy::plain(ty), value })
 }
 
 /// The variable of the current function (or capture of the current lambda) of that name.

@@ -16,8 +16,12 @@ use std::rc::Rc;
 /// `*this`, if there is one here.
 pub(in crate::sema) fn this_object(cx: &mut Checker<'_>, span: Span) -> Option<Expr> {
     if let Some(Found::Local(LocalDecl::Capture { field, record, ty })) = lambda::captured_this(cx) {
-        let pointer = lambda::capture_value(cx, record, field, ty, span)?;
-        let pointer = cx.values().rvalue(pointer);
+        let captured = lambda::capture_value(cx, record, field, ty, span)?;
+        if cx.types.as_record(ty.ty).is_some() {
+            // `[*this]`: the closure's copy.
+            return Some(captured);
+        }
+        let pointer = cx.values().rvalue(captured);
         let to = cx.types.pointee(pointer.ty.ty)?;
         return Some(Expr::place(ExprKind::Deref(Box::new(pointer)), to, span));
     }
