@@ -53,9 +53,11 @@ pub(super) fn check_function(cx: &mut Checker<'_>, func: FuncId, object: Option<
     check_found(cx, class, accessed, &name, span)
 }
 
-/// Whether the members of a class may use a constructor or assignment of their parts.
-pub(super) fn is_accessible_in(cx: &mut Checker<'_>, class: RecordId, func: FuncId) -> bool {
-    let Some((naming, accessed)) = accessed_function(cx, func, None) else { return true };
+/// Whether the members of a class may use a constructor or assignment of a base or member.
+pub(super) fn is_accessible_in(cx: &mut Checker<'_>, class: RecordId, func: FuncId, of_base: bool) -> bool {
+    let Some((naming, mut accessed)) = accessed_function(cx, func, None) else { return true };
+    // The base is part of an object of the class.
+    accessed.needs_object &= !of_base;
     let scope = cx.records.get(class).scope;
     cx.in_scope(scope, |cx| may_access(cx, naming, accessed))
 }

@@ -20,6 +20,7 @@ use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// Why a special member function is deleted, or why a function cannot be called.
@@ -344,7 +345,7 @@ fn find_parts_deletion(
         } else if is_union && init::copies_by_code(cx, how, ty.ty) {
             Some(Why::Variant)
         } else {
-            is_part_deleted(cx, how, record, ty, source).then_some(Why::Part)
+            is_part_deleted(cx, how, (record, name), ty, source).then_some(Why::Part)
         };
         why.map(|why| deletion_of(&cx.records, record, why, name))
     })
@@ -353,16 +354,19 @@ fn find_parts_deletion(
 fn is_part_deleted(
     cx: &mut Checker<'_>,
     how: Memberwise,
-    class: RecordId,
+    (class, member): (RecordId, Name),
     ty: QualTy,
     source: Source,
 ) -> bool {
+    let of_base = member == Name::EMPTY;
     let from = QualTy { is_const: ty.is_const || source == Source::Const, space: Space::Thread, ..ty };
     let place = Expr::place(ExprKind::Undef, from, Span::NONE);
     let place = if source == Source::Moved { cx.values().as_xvalue(place) } else { place };
     match copying(cx, how, &place) {
         Copying::Deleted(_) => true,
-        Copying::Defaulted(func) | Copying::Declared(func) => !access::is_accessible_in(cx, class, func),
+        Copying::Defaulted(func) | Copying::Declared(func) => {
+            !access::is_accessible_in(cx, class, func, of_base)
+        }
         Copying::Parts => false,
     }
 }
@@ -435,6 +439,62 @@ fn has_default_constructor_with_code(
         !matches!(ast.body, FunctionBody::Default | FunctionBody::Delete)
             && ast.params.iter().all(|param| param.default.is_some() || super::overload::is_pack(param))
     })
+}
+
+/// Which special member functions are to be trivial.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Triviality {
+    /// Copies, moves and the destructor.
+    Copies,
+    /// And the default constructor.
+    All,
+}
+
+/// Whether no code runs where objects of a type are copied and destroyed, perhaps also where they are created
+/// (C++14 [class.6]).
+pub(super) fn is_trivial(cx: &mut Checker<'_>, ty: Ty, what: Triviality, span: Span) -> bool {
+    let mut seen = FxHashSet::default();
+    let mut rest = vec![ty];
+    while let Some(ty) = rest.pop() {
+        let record = match *cx.types.kind(ty) {
+            TyKind::Array(element, _) => {
+                rest.push(element);
+                continue;
+            }
+            TyKind::Record(record) => record,
+            _ => continue,
+        };
+        if !seen.insert(record) {
+            continue;
+        }
+        if !record::complete(cx, record, span) || has_code(cx, record, what) {
+            return false;
+        }
+        rest.extend(cx.types.record(record).fields.iter().map(|field| field.ty.ty));
+        // Bases without members are no fields.
+        let bases: Vec<RecordId> = cx.records.get(record).bases.iter().map(|&(base, _)| base).collect();
+        rest.extend(bases.into_iter().map(|base| cx.records.get(base).ty));
+    }
+    true
+}
+
+/// Whether a class itself, without its parts, has special member functions that are not trivial.
+fn has_code(cx: &mut Checker<'_>, record: RecordId, what: Triviality) -> bool {
+    let is_written = |body: &FunctionBody| matches!(body, FunctionBody::Block(_) | FunctionBody::None);
+    let members = cx.records.get(record).ast.and_then(|ast| ast.members.as_ref());
+    let has_destructor = members.into_iter().flatten().any(|item| {
+        matches!(&item.kind, ItemKind::Function(function)
+            if matches!(function.name, FunctionName::Destructor) && is_written(&function.body))
+    });
+    let copies = [Memberwise::Construct, Memberwise::Assign].into_iter().any(|how| {
+        let declared = declared_copies(cx, how, record);
+        declared.iter().any(|&(decl, _)| is_written(&cx.functions.decl(decl).ast.body))
+    });
+    let creates = || {
+        has_default_constructor_with_code(&cx.records, &cx.functions, record)
+            || cx.records.get(record).field_inits.iter().any(Option::is_some)
+    };
+    has_destructor || copies || (what == Triviality::All && creates())
 }
 
 pub(super) fn default_constructor_deletion(functions: &Functions<'_>, func: FuncId) -> Deletion {

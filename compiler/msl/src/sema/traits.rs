@@ -2,8 +2,9 @@
 
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
+use super::special::Triviality;
 use super::values::bit_field;
-use super::{construct, convert, expr, record, resolve_type};
+use super::{construct, convert, expr, record, resolve_type, special};
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
@@ -137,7 +138,9 @@ fn unary_trait(cx: &mut Checker<'_>, name: &str, ty: QualTy, span: Span) -> Opti
             scalar.is_some() || matches!(kind, TyKind::Enum(_) | TyKind::Pointer(_) | TyKind::Nullptr)
         }
         "__is_vector" => matches!(kind, TyKind::Vector { .. }),
-        "__is_trivially_copyable" | "__is_trivial" | "__is_pod" | "__is_standard_layout" => true,
+        "__is_trivially_copyable" => special::is_trivial(cx, ty.ty, Triviality::Copies, span),
+        "__is_trivial" | "__is_pod" => special::is_trivial(cx, ty.ty, Triviality::All, span),
+        "__is_standard_layout" => true,
         _ => return None,
     })
 }

@@ -102,7 +102,7 @@ fn implicit_default_init(cx: &mut Checker<'_>, record: RecordId, span: Span) -> 
                     return DefaultInit::Deleted(special::variant_deletion(&cx.records, record, name));
                 }
             }
-            DefaultInit::Constructor(func) if !access::is_accessible_in(cx, record, func) => {
+            DefaultInit::Constructor(func) if !access::is_accessible_in(cx, record, func, false) => {
                 return DefaultInit::Deleted(special::part_deletion(&cx.records, record, name));
             }
             DefaultInit::Constructor(_) => needed |= !empty_bases.contains(&ty),

@@ -100,6 +100,7 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
         }
     });
     let align = cx.in_scope(scope, |cx| declared_align(cx, &ast.align));
+    let align = align.max(align_of_empty_bases(cx, id));
     cx.function = function;
     let is_union = cx.types.record(id).is_union;
     let Members { mut fields, padding } = members;
@@ -121,6 +122,13 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
         }
     });
     ok
+}
+
+/// Bases without members take no bytes, but may be aligned.
+fn align_of_empty_bases(cx: &Checker<'_>, id: RecordId) -> u32 {
+    let bases = cx.records.get(id).bases.iter();
+    let empty = bases.filter(|(_, field)| field.is_none());
+    empty.map(|&(base, _)| cx.types.record(base).align).max().unwrap_or(1)
 }
 
 /// A base, or those of a pack.

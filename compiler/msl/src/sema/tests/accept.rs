@@ -384,3 +384,83 @@ fn evaluation_continues_after_the_functions_that_it_calls_are_checked() {
          static_assert(sum() == 144);",
     );
 }
+
+#[test]
+fn the_more_special_template_is_chosen() {
+    accept(
+        "template <class... A> int f(A... a);
+         template <class T, class... A> char f(T a, A... b);
+         template <class T, class U> short f(T a, U b);
+         static_assert(sizeof(f()) == 4 && sizeof(f(1, 2, 3)) == 1 && sizeof(f(1, 2)) == 2);
+         template <class T> int r(T&) { return 0; }
+         template <class T> char r(T&&) { return 0; }
+         void g(int i) { static_assert(sizeof(r(i)) == 4 && sizeof(r(5)) == 1); }
+         template <class... T> struct list;
+         template <class L> struct kind { static constant constexpr int value = 0; };
+         template <class H, class... T> struct kind<list<H, T...>> { static constant constexpr int value = 1; };
+         template <class H, class... T> struct kind<list<H, T*...>> { static constant constexpr int value = 2; };
+         template <class H, class... T> struct kind<list<H*, T*...>> { static constant constexpr int value = 3; };
+         static_assert(kind<list<>>::value == 0 && kind<list<int>>::value == 2);
+         static_assert(kind<list<int, int>>::value == 1 && kind<list<int, int*>>::value == 2);
+         static_assert(kind<list<int*, int*>>::value == 3);
+         template <class T, class U = void, class V = void> struct has { static constant constexpr int value = 1; };
+         template <class T, class U> struct has<T, U, typename T::b> { static constant constexpr int value = 2; };
+         template <class T> struct has<T, typename T::a, typename T::b> { static constant constexpr int value = 3; };
+         struct B { using b = void; };
+         struct AB { using a = void; using b = void; };
+         static_assert(has<B>::value == 2 && has<AB>::value == 3);
+         template <class T> void s(T&&);
+         template <> void s(int&) {}",
+    );
+}
+
+#[test]
+fn explicit_arguments_begin_a_pack() {
+    accept(
+        "template <class... A> int f(A... a);
+         void g(thread int* p) { f<thread int*>(0, 1.0f); f<thread int*, float>(0, 1); f<>(p); }",
+    );
+}
+
+#[test]
+fn a_lambda_may_copy_the_object() {
+    accept(
+        "struct S {
+             int v;
+             constexpr int twice() const { return [*this](int n) { return v * n; }(2); }
+         };
+         static_assert(S{3}.twice() == 6);",
+    );
+}
+
+#[test]
+fn special_members_of_bases_are_part_of_the_class() {
+    accept(
+        "class A {
+         protected:
+             A() {}
+             A(thread const A&) {}
+             thread A& operator=(thread const A&) { return *this; }
+         };
+         class B : public A {};
+         void f() { B a; B b = a; a = b; }
+         struct alignas(16) Empty {};
+         struct Derived : Empty {};
+         static_assert(alignof(Derived) == 16 && sizeof(Derived) == 16);",
+    );
+}
+
+#[test]
+fn traits_know_special_members() {
+    accept(
+        "struct Plain { int a; };
+         struct Copied { Copied(thread const Copied&); };
+         struct Made { Made() {} };
+         struct Part { Copied c; };
+         struct Defaulted { Defaulted() = default; Defaulted(thread const Defaulted&) = default; };
+         static_assert(__is_trivial(Plain) && __is_trivial(Defaulted) && __is_trivial(int));
+         static_assert(!__is_trivial(Copied) && !__is_trivially_copyable(Copied));
+         static_assert(!__is_trivially_copyable(Part[2]));
+         static_assert(!__is_trivial(Made) && __is_trivially_copyable(Made));",
+    );
+}
