@@ -142,6 +142,15 @@ impl Compiler {
         Ok(Library::new(state))
     }
 
+    /// Whether compiles run in worker processes.
+    ///
+    /// # Errors
+    ///
+    /// The workers cannot be started.
+    pub fn is_isolated(&self) -> Result<bool, CompileError> {
+        Ok(self.shared.isolation()?.is_some())
+    }
+
     /// A source whose included files are found by `includes`; `key` stands for the source with these files.
     pub(crate) fn library_with<I: IncludeLoader + Send>(
         &self,

@@ -47,6 +47,7 @@ mod prepared;
 mod reflection;
 mod sanitize;
 mod source;
+mod whole_source;
 
 pub use anymetal_analyze as analyze;
 pub use anymetal_diagnostics::{WarningOptions, suggest};
@@ -57,10 +58,10 @@ pub use anymetal_isolate::{
 };
 pub use anymetal_llvm::discovery::{MINIMUM_MAJOR, NEWEST_TESTED};
 pub use anymetal_llvm::{CpuLevel, CpuLevelError};
-pub use anymetal_msl::function_number;
 pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
+pub use anymetal_msl::{Diagnostics, function_number};
 pub use anymetal_opt::pass_options::check_optional;
 pub use anymetal_opt::{Level, PassOptions, RemarkId, RemarkKind, RemarkValue};
 pub use anymetal_sanitizer as sanitizer;

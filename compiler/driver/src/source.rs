@@ -51,6 +51,19 @@ impl Default for SourceOptions {
     }
 }
 
+impl SourceOptions {
+    /// What the front end takes of them; it asks a loader for included files.
+    pub(crate) fn of_front_end(&self) -> anymetal_msl::CompileOptions {
+        anymetal_msl::CompileOptions {
+            definitions: self.definitions.clone(),
+            math_mode: self.math_mode,
+            metal_version: self.language_version,
+            logging: self.logging,
+            warnings: self.warnings.clone(),
+        }
+    }
+}
+
 impl Source {
     /// Text in memory, which includes nothing but the library and files of the include folders.
     pub fn from_text(name: impl Into<String>, text: impl Into<Vec<u8>>, options: SourceOptions) -> Self {

@@ -1,9 +1,12 @@
 //! `anymetal compile`: kernels down to device code, or the text of a stage on the way.
 
 mod all;
+mod check;
 mod reflect;
 mod remarks;
 mod stand_in;
+
+use std::path::{Path, PathBuf};
 
 use anymetal::Family;
 use anymetal_driver::{CompileError, Emit, Library, PrintAfter, Specialisation, Target};
@@ -21,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   anymetal compile kernels.metal --all
   anymetal compile kernels.metal -k saxpy --emit asm
+  anymetal compile --check shaders/*.metal
   anymetal compile kernels.metal --emit reflect --json";
 
 /// Compile kernels down to device code, or show a stage on the way.
@@ -28,11 +32,20 @@ Examples:
 /// Without --emit the code is compiled, kept in the cache, and otherwise thrown away. --all takes every entry
 /// point, several at once, and ends with the line `N compiled, M failed`; the exit code is 1 if one failed.
 /// Function constants without a value get one that switches code on (true, 2), and a note says so.
+///
+/// --check reports all that is wrong with the functions of one or more files, whether a kernel calls them or not,
+/// and writes no code. It ends with the line `N checked, M with errors`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     source: SourceFile,
+    /// More sources, with --check
+    #[arg(value_name = "FILE", requires = "check")]
+    more: Vec<PathBuf>,
+    /// Check all functions, of all files, and write no code
+    #[arg(long, conflicts_with_all = ["kernel", "all", "device", "family", "group", "emit", "print_after", "remarks"])]
+    check: bool,
     #[command(flatten)]
     checking: Checking,
     /// The kernel
@@ -99,6 +112,11 @@ impl CompileArgs {
 
 /// Does it.
 pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
+    if args.check {
+        let more = args.more.iter().map(PathBuf::as_path);
+        let files: Vec<&Path> = std::iter::once(args.source.path()).chain(more).collect();
+        return check::check(&args.source, &files, args.json);
+    }
     if let Some(sm) = nvidia(args.device.as_deref())? {
         return compile_for_nvidia(args, sm);
     }

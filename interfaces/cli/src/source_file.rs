@@ -140,7 +140,20 @@ impl SourceFile {
         target: Option<Target>,
         kernel: Option<&String>,
     ) -> Result<Library, Failure> {
-        let (mut file, mut bytes) = (self.file.clone(), read(&self.file)?);
+        let source = self.source_at(&self.file, kernel)?;
+        let library = Compiler::global().library_for(source, target);
+        report_notes();
+        let library = library.map_err(|error: CompileError| Failure::Compile(error))?;
+        if !library.warnings().is_empty() {
+            eprint!("{}", library.warnings());
+        }
+        Ok(library)
+    }
+
+    /// Reads a source, perhaps another file than the one given, with the same options. Sources in other languages
+    /// are translated.
+    pub(crate) fn source_at(&self, path: &Path, kernel: Option<&String>) -> Result<Source, Failure> {
+        let (mut file, mut bytes) = (path.to_owned(), read(path)?);
         if Foreign::is_foreign(&file) {
             let kernels = kernel.map(std::slice::from_ref).unwrap_or_default();
             let foreign = Foreign { path: &file, includes: &self.include, kernels };
@@ -163,13 +176,7 @@ impl SourceFile {
             warnings,
             ..SourceOptions::default()
         };
-        let library = Compiler::global().library_for(Source::from_file(&file, bytes, options), target);
-        report_notes();
-        let library = library.map_err(|error: CompileError| Failure::Compile(error))?;
-        if !library.warnings().is_empty() {
-            eprint!("{}", library.warnings());
-        }
-        Ok(library)
+        Ok(Source::from_file(&file, bytes, options))
     }
 
     /// The values of function constants.

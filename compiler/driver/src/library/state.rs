@@ -249,13 +249,7 @@ fn parse(shared: &CompilerState, source: &Source, key: &Key) -> Result<Front, Co
 
 /// Parses a source in this process. To be called on a large stack. The manifest has no probes.
 fn parse_with(source: &Source, includes: &mut (dyn IncludeLoader + Send)) -> Result<Front, CompileError> {
-    let options = anymetal_msl::CompileOptions {
-        definitions: source.options.definitions.clone(),
-        math_mode: source.options.math_mode,
-        metal_version: source.options.language_version,
-        logging: source.options.logging,
-        warnings: source.options.warnings.clone(),
-    };
+    let options = source.options.of_front_end();
     let (library, diagnostics) =
         anymetal_msl::Library::parse(&source.name, &source.bytes, &options, includes);
     let Some(library) = library.filter(|_| !diagnostics.has_errors()) else {

@@ -21,6 +21,26 @@ fn all_kernels_are_compiled_and_counted() {
 }
 
 #[test]
+fn files_are_checked_without_code() {
+    let bench = Bench::new();
+    bench.write("right.metal", "kernel void k(device int* o [[buffer(0)]]) { o[0] = 1; }\n");
+    // No kernel calls the function.
+    bench.write("wrong.metal", "void f() { int x = missing; }\nvoid g() { also_missing(); }\n");
+    bench.run(&["compile", "--check", "right.metal"]).expect(0);
+    let ran = bench.run(&["compile", "--check", "right.metal", "wrong.metal"]).expect(1);
+    assert_eq!(ran.stdout.lines().last(), Some("2 checked, 1 with errors"));
+    ran.says(&["wrong.metal:1", "wrong.metal:2"]);
+    let object = bench.run(&["compile", "--check", "wrong.metal", "right.metal", "--json"]).expect(1).json();
+    assert_eq!((&object["checked"], &object["failed"]), (&json!(2), &json!(1)));
+    assert_eq!(object["files"][0]["diagnostics"].as_array().map(Vec::len), Some(2));
+    assert_eq!(object["files"][1]["status"], "ok");
+    // Several files are for checks, and a file that is not there does not hide what is wrong with others.
+    bench.run(&["compile", "right.metal", "wrong.metal"]).expect(2);
+    let ran = bench.run(&["compile", "--check", "none.metal", "wrong.metal"]).expect(1);
+    ran.says(&["none.metal", "wrong.metal:1"]);
+}
+
+#[test]
 fn function_constants_get_stand_ins_when_compiling_and_a_note_says_so() {
     let bench = Bench::new();
     bench.write(
