@@ -9,14 +9,14 @@ use crate::includes::FileIncludes;
 use crate::source::Source;
 
 impl Compiler {
-    /// Reports everything that is wrong with a source, in all its functions, whether a kernel calls them or not.
-    /// No code is made and nothing is cached.
+    /// Reports all errors and warnings of a source, in all functions, whether a kernel calls them or not.
+    /// Makes no code and caches nothing.
     ///
     /// # Errors
     ///
-    /// A bug of the front end, or a thread that the system does not start. What is wrong with the source is not
-    /// an error of this function. The front end runs in this process: where [`Compiler::is_isolated`], the
-    /// caller decides whether that is acceptable.
+    /// A bug of the front end, or a thread that the system does not start. Errors in the source are results.
+    /// The front end runs in this process, also where [`Compiler::is_isolated`] returns true; the caller
+    /// decides whether that is acceptable.
     pub fn check_source(&self, source: &Source) -> Result<Diagnostics, CompileError> {
         let options = source.options.of_front_end();
         big_stack::run("front end", || {
