@@ -194,7 +194,7 @@ impl Unit {
         let entrances = kernel::entrances(&layer);
         let unit = Self { layer, entrances, warnings };
         if !sink.has_errors() && redeclare::may_repeat_functions(&unit.layer) {
-            unit.check_alone(sink, |checker, layer| redeclare::check_functions(checker, layer));
+            unit.check_alone(sink, redeclare::check_functions);
         }
         unit
     }
