@@ -158,7 +158,10 @@ def expectations(text, prefixes, macros):
                 continue
             about = place(match[4], first, markers)
             count = match[5] or "1"
-            if about is None or count.startswith("0"):
+            if about is None:
+                continue
+            if count.startswith("0"):
+                found.append(Expected("optional", about, ""))
                 continue
             message = message_of(text, starts[number - 1] + match.end(), len(match[6]) + 1)
             found.append(Expected(match[2], about, message.replace("\n", " ")))
