@@ -105,7 +105,7 @@ fn follows_error_call(text: &str, line: usize, word: &str) -> bool {
         [before, this] => (this, before),
         _ => return false,
     };
-    let calls = ["error(", "warning("];
+    let calls = ["error(", "warning(", "warn("];
     calls.iter().any(|call| {
         this.contains(&format!("{call}\"{word}\""))
             || (before.ends_with(call) && this.trim_start().starts_with(&format!("\"{word}\"")))

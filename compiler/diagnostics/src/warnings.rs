@@ -307,8 +307,8 @@ impl Warnings {
         self.settings[setting as usize].level(row)
     }
 
-    /// Sets the levels and groups of warnings; drops those that are ignored, that are about the Metal library,
-    /// or that repeat another: a template is warned about once, not once for each instantiation.
+    /// Sets the levels and groups of warnings; drops those that are ignored, that are about the Metal
+    /// library, or that repeat another: a template is warned about once, not once for each instantiation.
     pub fn apply(&self, map: &SourceMap, list: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let mut seen = HashSet::new();
         list.into_iter().filter_map(|diagnostic| self.applied(map, diagnostic, &mut seen)).collect()

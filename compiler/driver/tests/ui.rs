@@ -2,8 +2,8 @@
 //! and has its rendering in a `.stderr` file beside it. `ANYMETAL_BLESS=1` writes the renderings.
 //!
 //! An annotation is `//~ ID` or `//~ ID: PART OF THE MESSAGE`; each `^` after `~` moves it a line up. A line
-//! may have several. A line `// warnings: -Wall` has options of the compiler. Errors and warnings are both annotated. Files of `tests/ui/include` may be included, and
-//! are annotated like the others.
+//! may have several. A line `// warnings: -Wall` has options of the compiler. Errors and warnings are both
+//! annotated. Files of `tests/ui/include` may be included, and are annotated like the others.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

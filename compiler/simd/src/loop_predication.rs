@@ -5,12 +5,12 @@
 //! evaluates the addresses for the first, the second and the last iteration. Where it fails, the loop with
 //! checks runs.
 //!
-//! Invariant: the offset of each access in iteration `t` is `c + s * t` modulo 2^64, or `c + scale * extend(l(t))`,
-//! where `l` is linear modulo 2^32 and the scale is small. The test demands that the counter does not wrap, that there
-//! are fewer than 2^31 iterations, that the first two offsets differ by less than 2^31, and that the last offset is
-//! where this difference leads. So nothing has wrapped between the first and the last iteration: in the first form no
-//! sum can, and in the second a wrap of `l` would have moved the last offset by a multiple of `scale << 32`, which is
-//! below 2^64.
+//! Invariant: the offset of each access in iteration `t` is `c + s * t` modulo 2^64, or `c + scale *
+//! extend(l(t))`, where `l` is linear modulo 2^32 and the scale is small. The test demands that the counter
+//! does not wrap, that there are fewer than 2^31 iterations, that the first two offsets differ by less than
+//! 2^31, and that the last offset is where this difference leads. So nothing has wrapped between the first
+//! and the last iteration: in the first form no sum can, and in the second a wrap of `l` would have moved
+//! the last offset by a multiple of `scale << 32`, which is below 2^64.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,12 +27,13 @@ use crate::limits::{MAX_PREDICATED_LOOP, MAX_WIDENED_SCALE, MIN_PREDICATED_TRIPS
 /// A loop whose accesses can be tested before it.
 #[derive(Debug)]
 pub struct PredicatedLoop {
-    /// The counter, its limit and its step. The loop goes on while the counter is below the limit or, perhaps,
-    /// equal to it.
+    /// The counter, its limit and its step. The loop goes on while the counter is below the limit or,
+    /// perhaps, equal to it.
     pub counted: CountedLoop,
     /// What computes the addresses, in order.
     pub slice: Vec<Inst>,
-    /// The loads of the slice that read a variable that grows by a constant in each iteration, and by how much.
+    /// The loads of the slice that read a variable that grows by a constant in each iteration, and by how
+    /// much.
     pub inductions: BTreeMap<Inst, i64>,
     /// The accesses, in order.
     pub accesses: Vec<PredicatedAccess>,
@@ -112,7 +113,8 @@ impl PredicatedLoop {
         }
         let mut reader = Reader::new(facts, &counted, [body, continuing], inside);
         let mut accesses = Vec::new();
-        // Not those in branches, which may be there because the first or the last iteration is not like others.
+        // Not those in branches, which may be there because the first or the last iteration is not like
+        // others.
         for &inst in [body, continuing].iter().flat_map(|&block| facts.function.block(block)) {
             let Some(range) = range_of(inst) else { continue };
             let pointer = match facts.function.inst(inst).op {

@@ -33,8 +33,8 @@ Examples:
 /// point, several at once, and ends with the line `N compiled, M failed`; the exit code is 1 if one failed.
 /// Function constants without a value get one that switches code on (true, 2), and a note says so.
 ///
-/// --check reports all that is wrong with the functions of one or more files, whether a kernel calls them or not,
-/// and writes no code. It ends with the line `N checked, M with errors`.
+/// --check reports all that is wrong with the functions of one or more files, whether a kernel calls them or
+/// not, and writes no code. It ends with the line `N checked, M with errors`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompileArgs {

@@ -150,8 +150,8 @@ impl SourceFile {
         Ok(library)
     }
 
-    /// Reads a source, perhaps another file than the one given, with the same options. Sources in other languages
-    /// are translated.
+    /// Reads a source, perhaps another file than the one given, with the same options. Sources in other
+    /// languages are translated.
     pub(crate) fn source_at(&self, path: &Path, kernel: Option<&String>) -> Result<Source, Failure> {
         let (mut file, mut bytes) = (path.to_owned(), read(path)?);
         if Foreign::is_foreign(&file) {

@@ -1,8 +1,8 @@
 //! The programs of `tests/exec` on every executor. `ANYMETAL_EXEC=TEXT` runs those whose name contains it.
 //!
-//! The interpreter runs all of them. The tests that make machine code run samples, because that takes time: half
-//! of the programs, or a fifth with other passes and features. They run all programs with `ANYMETAL_FULL`, and
-//! all that `ANYMETAL_EXEC` names.
+//! The interpreter runs all of them. The tests that make machine code run samples, because that takes time:
+//! half of the programs, or a fifth with other passes and features. They run all programs with
+//! `ANYMETAL_FULL`, and all that `ANYMETAL_EXEC` names.
 
 use anymetal_conformance::case::Faults;
 use anymetal_conformance::exec_file::{ExecFile, files_below, folder, parse};

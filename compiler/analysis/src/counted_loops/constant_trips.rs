@@ -1,6 +1,7 @@
 //! Constant trip counts, found by evaluating the exit test for each value of the counter.
 //!
-//! In `i < 4 && i + first < n` the counter alone decides on one part of the test, which bounds the trip count.
+//! In `i < 4 && i + first < n` the counter alone decides on one part of the test, which bounds the trip
+//! count.
 
 use super::{ExitTest, as_exit_test, exit_test};
 use crate::limits::{MAX_BRANCHING_DEPTH, MAX_TEST_PARTS, MAX_UNROLLED_TRIPS};

@@ -29,8 +29,8 @@ impl Library {
         Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
     }
 
-    /// As [`Self::kernel_warnings`], of a kernel that was compiled in this process. Empty for one whose code was
-    /// cached or that a worker process compiled: the front end does not run for it.
+    /// As [`Self::kernel_warnings`], of a kernel that was compiled in this process. Empty for one whose code
+    /// was cached or that a worker process compiled: the front end does not run for it.
     pub fn reported_warnings(&self, kernel: &str) -> String {
         let modules = self.state.modules.lock().unwrap_or_else(PoisonError::into_inner);
         modules.warnings.get(kernel).cloned().unwrap_or_default()

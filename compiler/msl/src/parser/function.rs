@@ -21,7 +21,8 @@ pub(super) fn at_constructor_name(p: &Parser<'_>) -> bool {
     p.next_is(1, Punct::LParen) || constructor_with_args(p)
 }
 
-/// Outside of its class: `A::S::S(`, or its destructor, `S::~`. Classes that are templates (`S<T>::S(`) are known as none.
+/// Outside of its class: `A::S::S(`, or its destructor, `S::~`. Classes that are templates (`S<T>::S(`) are
+/// known as none.
 pub(super) fn at_qualified_constructor_name(p: &Parser<'_>) -> bool {
     let TokenKind::Ident(mut class) = p.peek() else { return false };
     let mut ahead = 1;

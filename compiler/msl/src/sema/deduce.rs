@@ -341,8 +341,8 @@ fn from_function<'a>(
         && from_args(cx, params, &have, deduced)
 }
 
-/// Deduces from the type of a function's parameter, as a declaration or an address names it: `T&&` is also the
-/// type of references to places (C++14 [temp.deduct.type.10]).
+/// Deduces from the type of a function's parameter, as a declaration or an address names it: `T&&` is also
+/// the type of references to places (C++14 [temp.deduct.type.10]).
 pub(super) fn from_param_type<'a>(
     cx: &mut Checker<'a>,
     pat: &Pat<'a>,

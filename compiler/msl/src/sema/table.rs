@@ -212,7 +212,8 @@ impl Layer {
         self.items.iter().enumerate().map(|(n, entry)| (ItemId(self.first_item + n as u32), entry))
     }
 
-    /// The names that this layer declares in each namespace, with their declarations in the order of the source.
+    /// The names that this layer declares in each namespace, with their declarations in the order of the
+    /// source.
     pub(super) fn own_names(&self) -> Vec<(Name, &[Decl])> {
         #[allow(clippy::iter_over_hash_type, reason = "sorted right below")]
         let mut all: Vec<(Name, &[Decl])> = self

@@ -11,14 +11,9 @@ use super::available_checks::Test;
 use super::lane::Lane;
 use super::memory::Address;
 use super::{Emitter, Mask};
+use crate::limits::cpu::{MAX_DISTANCE, MAX_WIDE_COUNTER};
 use crate::llvm::{Binary, I64, IntPredicate, Opd, scalar_type};
 use anymetal_abi::AccessKind;
-
-/// Iterations, and bytes between two, are below this.
-const MAX_DISTANCE: i64 = 1 << 31;
-
-/// First values of 64-bit counters are below this.
-const MAX_WIDE_COUNTER: i64 = 1 << 62;
 
 /// An iteration in which addresses are evaluated, as the number of those before it.
 struct Iteration {
@@ -35,12 +30,18 @@ impl Emitter<'_, '_> {
         (label, body, continuing): (Label, Block, Block),
     ) -> bool {
         let plan = self.plan;
-        let Some(predicated) = plan.predicated_loops.get(&inst) else { return false };
+        let Some(predicated) = plan.predicated_loops.get(&inst) else {
+            // The plan tests nothing before this loop.
+            return false;
+        };
         let is_checked = self.shared.options.checks && self.test_of_loads() == Test::AllInBounds;
         if !is_checked || self.position.mask != Mask::All || !self.position.may_version_guards {
             return false;
         }
-        let Some(ok) = self.test_of_loop(predicated) else { return false };
+        let Some(ok) = self.test_of_loop(predicated) else {
+            // All is known to be in bounds.
+            return false;
+        };
         let (fast, checked, done) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, checked);
         self.t.label(fast);

@@ -1,4 +1,5 @@
-//! A function's body: calls of kernels, and constants: division by zero, indices, null pointers, addresses that are returned.
+//! A function's body: calls of kernels, and constants: division by zero, indices, null pointers, addresses
+//! that are returned.
 //!
 //! Code that a constant condition keeps from running is gone by now.
 

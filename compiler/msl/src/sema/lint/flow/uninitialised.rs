@@ -18,8 +18,8 @@ const MAX_COPIES: usize = 10_000_000;
 struct Variable {
     may_be_unset: bool,
     may_be_set: bool,
-    /// The condition that decides, and its value without a value for the variable. Only while its use cannot be
-    /// avoided after that.
+    /// The condition that decides, and its value without a value for the variable. Only while its use cannot
+    /// be avoided after that.
     cause: Option<(Span, bool)>,
 }
 
