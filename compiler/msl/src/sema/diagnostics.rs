@@ -66,9 +66,10 @@ impl Diagnostics {
         Self { warnings, ..Self::default() }
     }
 
-    /// Whether a warning is reported anywhere in the program.
+    /// Whether a warning is reported anywhere in the program. None is about templates without arguments, whose
+    /// dependent code is not known.
     pub(super) fn wants(&self, warning: &str) -> bool {
-        self.warnings.contains(warning)
+        !self.in_template && self.warnings.contains(warning)
     }
 
     /// Whether nothing is warned about at a place, because it is in the Metal library.
