@@ -235,7 +235,7 @@ fn integer_to_integer(
     to: Ty,
     target: ScalarTy,
 ) {
-    let width = target.size() as u32 * 8;
+    let width = target.size() * 8;
     let needed = match known {
         0.. => 128 - known.leading_zeros(),
         _ => 129 - known.leading_ones(),
@@ -256,7 +256,7 @@ fn integer_to_integer(
 
 /// The least and the greatest value of an integer type.
 fn bounds(scalar: ScalarTy) -> (i128, i128) {
-    let bits = scalar.size() as u32 * 8;
+    let bits = scalar.size() * 8;
     match scalar {
         ScalarTy::Bool => (0, 1),
         _ if scalar.is_signed() => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),

@@ -111,7 +111,7 @@ fn sign_compare(
         return;
     }
     // A negative value, converted to unsigned, differs from every small value.
-    let bits = unsigned_ty.size() as u32 * 8;
+    let bits = unsigned_ty.size() * 8;
     if matches!(op, Op::Eq | Op::Ne) && range(&cx.types, unsigned, 0).bits < bits {
         return;
     }
@@ -129,7 +129,7 @@ struct Range {
 fn range(types: &Types, expr: &Expr, depth: u32) -> Range {
     let full = match arithmetic_scalar(types, expr.ty.ty) {
         Some(ScalarTy::Bool) => return Range { bits: 1, is_positive: true },
-        Some(scalar) => Range { bits: scalar.size() as u32 * 8, is_positive: !scalar.is_signed() },
+        Some(scalar) => Range { bits: scalar.size() * 8, is_positive: !scalar.is_signed() },
         None => return Range { bits: 64, is_positive: false },
     };
     if depth > MAX_DEPTH {

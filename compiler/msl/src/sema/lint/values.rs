@@ -34,11 +34,9 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
         ExprKind::Call(func, _) if is_kernel(cx, *func) => {
             kernel_calls.push(expr.span);
         }
-        ExprKind::Deref(pointer) if !std::ptr::eq(addressed, expr) => {
-            if is_null(pointer) {
-                let message = "indirection of non-volatile null pointer will be deleted, not trap";
-                found.push(("null-dereference", expr.span, message.to_owned()));
-            }
+        ExprKind::Deref(pointer) if !std::ptr::eq(addressed, expr) && is_null(pointer) => {
+            let message = "indirection of non-volatile null pointer will be deleted, not trap";
+            found.push(("null-dereference", expr.span, message.to_owned()));
         }
         _ => {}
     });
