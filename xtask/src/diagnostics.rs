@@ -133,10 +133,10 @@ pub(crate) fn document() -> String {
          \"warning\".\n\
          \n\
          Warnings have the groups of clang: `-Wall`, `-Wextra`, `-Weverything`, `-WGROUP`, `-Wno-GROUP`,\n\
-         `-Werror`, `-Werror=GROUP`, `-Wno-error=GROUP` and `-w` of `anymetal compile` work as there, and so do\n\
-         `#pragma clang diagnostic` and `#pragma GCC diagnostic` with `push`, `pop`, `ignored`, `warning` and\n\
-         `error`. Groups of clang that have no warning here are accepted. Nothing is reported about the Metal\n\
-         library, and a template is warned about once.\n\
+         `-Werror`, `-Werror=GROUP`, `-Wno-error=GROUP` and `-w` of `anymetal compile` work as there, and\n\
+         so do `#pragma clang diagnostic` and `#pragma GCC diagnostic` with `push`, `pop`, `ignored`,\n\
+         `warning` and `error`. Groups of clang that have no warning here are accepted. Nothing is\n\
+         reported about the Metal library, and a template is warned about once.\n\
          \n\
          An example of each, with its rendering, is in `tests/ui`. \
          [How to add one](how-to/add-a-diagnostic.md).\n",

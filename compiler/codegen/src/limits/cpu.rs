@@ -63,8 +63,8 @@ pub(crate) const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
 /// Maximum size, in bytes, of one thread's variables.
 pub(crate) const MAX_PRIVATE_BYTES: u64 = 1 << 18;
 
-/// Maximum iterations of a loop whose accesses are tested before it, and bytes from one iteration to the next;
-/// exclusive. Their product stays below 2^62.
+/// Maximum iterations of a loop whose accesses are tested before it, and bytes from one iteration to the
+/// next; exclusive. Their product stays below 2^62.
 pub(crate) const MAX_DISTANCE: i64 = 1 << 31;
 
 /// Maximum first value of such a loop's 64-bit counter, exclusive. It does not wrap in [`MAX_DISTANCE`]

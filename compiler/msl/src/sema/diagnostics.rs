@@ -66,8 +66,8 @@ impl Diagnostics {
         Self { warnings, ..Self::default() }
     }
 
-    /// Whether a warning is reported anywhere in the program. None is about templates without arguments, whose
-    /// dependent code is not known.
+    /// Whether a warning is reported anywhere in the program. None is about templates without arguments,
+    /// whose dependent code is not known.
     pub(super) fn wants(&self, warning: &str) -> bool {
         !self.in_template && self.warnings.contains(warning)
     }
