@@ -298,7 +298,8 @@ impl<'a> Reader<'a> {
         if variables.clone().all(|variable| !self.stores.contains_key(&variable)) {
             return Some(Dependence::Invariant);
         }
-        let variable = if variables.len() == 1 { variables.start } else { return None };
+        // What has several parts does not grow by a number.
+        let variable = (variables.len() == 1).then_some(variables.start)?;
         let [store] = *self.stores[&variable].as_slice() else {
             // Several places set it.
             return None;
