@@ -296,20 +296,14 @@ impl Unit {
     /// Checks everything that can be checked without a kernel: all functions and variables that are no
     /// templates, static assertions, all explicit instantiations.
     pub fn check_all(&self, sink: &mut Sink) {
-        let found = on_large_stack(|| {
-            let arena = Arena::default();
-            let functions = FunctionHandles::default();
-            let mut checker = Checker::new(&self.layer, &arena, self.links(&functions, Span::NONE));
-            everything::check(&mut checker, &self.layer, &self.entrances);
-            // A failure that the parser has reported is not reported again.
-            if !sink.has_errors() {
+        // A failure that the parser has reported is not reported again.
+        let is_explained = sink.has_errors();
+        self.check_alone(sink, |checker, layer| {
+            everything::check(checker, layer, &self.entrances);
+            if !is_explained {
                 checker.diagnostics.finish();
             }
-            checker.diagnostics.take()
         });
-        for diagnostic in found.map_or_else(|_| Vec::new(), Sink::into_diagnostics) {
-            sink.push(diagnostic);
-        }
     }
 }
 
