@@ -64,16 +64,15 @@ pub(super) struct Unaliased {
     pub(super) under: Vec<ArgumentPair>,
 }
 
-/// The accesses of a loop to shared memory that may change, by pointer, each in textual order.
+/// The accesses of a loop to shared memory, by pointer, each in textual order.
 pub(super) struct SharedAccesses(Vec<Vec<Access>>);
 
 impl SharedAccesses {
-    /// The accesses of a loop; `None` if the loop does not store to shared memory, or synchronises with other
-    /// threads.
+    /// The accesses of a loop; `None` if the loop synchronises with other threads.
     pub(super) fn of(function: &Function, looping: Inst) -> Option<Self> {
         let mut by_pointer: Vec<Vec<Access>> = Vec::new();
         let mut places = rustc_hash::FxHashMap::default();
-        let (mut stores, mut orders) = (false, false);
+        let mut orders = false;
         for block in function.inst(looping).op.blocks() {
             walk_insts(function, block, &mut |inst| {
                 let Some(accesses) = accesses_of(function, inst) else {
@@ -81,12 +80,9 @@ impl SharedAccesses {
                     return;
                 };
                 for access in accesses.into_iter().flatten() {
-                    if !Memory::Any.has(function, access.ptr)
-                        || function.ty(access.ptr) == Type::Ptr(Space::Constant)
-                    {
+                    if !Memory::Any.has(function, access.ptr) {
                         continue;
                     }
-                    stores |= access.stores;
                     let place = *places.entry(access.ptr).or_insert_with(|| {
                         by_pointer.push(Vec::new());
                         by_pointer.len() - 1
@@ -95,7 +91,7 @@ impl SharedAccesses {
                 }
             });
         }
-        (stores && !orders).then_some(Self(by_pointer))
+        (!orders).then_some(Self(by_pointer))
     }
 
     /// The number of distinct pointers.
@@ -103,13 +99,14 @@ impl SharedAccesses {
         self.0.len()
     }
 
-    /// The accesses of each pointer that no access through another pointer may alias, where there is a store.
-    /// `known` are arguments that are disjoint.
+    /// The accesses of each pointer that no access through another pointer may alias: neither is a store, or
+    /// the addresses differ. `known` are arguments that are disjoint.
     pub(super) fn unaliased(&self, function: &Function, known: &[ArgumentPair]) -> Vec<Unaliased> {
         let extents: Vec<Extent> = self.0.iter().map(|same| Extent::of(function, same)).collect();
         let alone_under = |at: usize| {
             let mut under = Vec::new();
-            for other in (0..extents.len()).filter(|&other| other != at) {
+            let may_conflict = |&other: &usize| other != at && (extents[at].stores || extents[other].stores);
+            for other in (0..extents.len()).filter(may_conflict) {
                 match extents[at].overlap(&extents[other]) {
                     Overlap::Never => {}
                     Overlap::Possible => return None,
@@ -119,9 +116,8 @@ impl SharedAccesses {
             }
             Some(under)
         };
-        let has_store = |at: &usize| self.0[*at].iter().any(|access| access.stores);
         let unaliased = |at: usize| Some(Unaliased { accesses: self.0[at].clone(), under: alone_under(at)? });
-        (0..self.0.len()).filter(has_store).filter_map(unaliased).collect()
+        (0..self.0.len()).filter_map(unaliased).collect()
     }
 }
 
@@ -168,7 +164,8 @@ enum Overlap {
 
 /// The bytes that are accessed through one pointer.
 struct Extent {
-    is_threadgroup: bool,
+    stores: bool,
+    space: Space,
     /// The argument that the pointer is made of; `None`: not known, or threadgroup memory.
     argument: Option<Value>,
     /// The address; `None`: not known.
@@ -180,9 +177,11 @@ struct Extent {
 impl Extent {
     fn of(function: &Function, same: &[Access]) -> Self {
         let ptr = same[0].ptr;
+        let Type::Ptr(space) = function.ty(ptr) else { unreachable!("{ptr} is accessed, so it is a pointer") };
         let sizes = same.iter().map(|access| access.ty.map(|ty| u64::from(ty.size())));
         Self {
-            is_threadgroup: Memory::Threadgroup.has(function, ptr),
+            stores: same.iter().any(|access| access.stores),
+            space,
             argument: argument_of(function, ptr),
             start: Linear::of(function, ptr, &Values),
             bytes: sizes.reduce(|a, b| Some(a?.max(b?))).flatten(),
@@ -190,7 +189,7 @@ impl Extent {
     }
 
     fn overlap(&self, other: &Self) -> Overlap {
-        if self.is_threadgroup != other.is_threadgroup || self.is_at_a_distance(other) {
+        if self.space != other.space || self.is_at_a_distance(other) {
             return Overlap::Never;
         }
         match (self.argument, other.argument) {

@@ -1,5 +1,5 @@
-//! Which locations only feed themselves: what is loaded from them in the loop reaches nothing but stores to
-//! the same location.
+//! Which locations that a loop stores to only feed themselves: what is loaded from them in the loop reaches
+//! nothing but stores to the same location.
 //!
 //! Out of bounds each load of the original loop is zero, and those of the promoted one are the values stored
 //! before. Where only a dropped store could show the difference, there is none.
@@ -17,14 +17,14 @@ enum Source {
     Several,
 }
 
-/// Keeps the locations of a loop that only feed themselves.
+/// Keeps the locations of a loop that are only loaded from, and those that only feed themselves.
 pub(super) fn closed(
     function: &Function,
     incoming: &IncomingValues,
     looping: Inst,
     locations: Vec<Location>,
 ) -> Vec<Location> {
-    if locations.is_empty() {
+    if !locations.iter().any(|location| location.stores) {
         // Most loops: no walk is needed.
         return locations;
     }
@@ -37,12 +37,12 @@ pub(super) fn closed(
         is_closed: vec![true; locations.len()],
         changed: false,
     };
-    for (place, location) in locations.iter().enumerate() {
+    for (place, location) in locations.iter().enumerate().filter(|(_, location)| location.stores) {
         flow.of_access.extend(location.accesses.iter().map(|&inst| (inst, place)));
     }
     if !flow.reaches_fixed_point() {
         // A deep chain of parameters that pass values to each other.
-        return Vec::new();
+        return locations.into_iter().filter(|location| !location.stores).collect();
     }
     let mut is_closed = flow.is_closed.into_iter();
     locations.into_iter().filter(|_| is_closed.next().expect("there is one for each location")).collect()

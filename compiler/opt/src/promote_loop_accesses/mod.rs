@@ -1,17 +1,18 @@
 //! Promotes memory that a loop accesses at one address to a value, as `promoteLoopAccessesToScalars` of
-//! LLVM's LICM does: it is loaded before the loop and stored after it. `f[4 * i] += …` in a loop is the
-//! typical case.
+//! LLVM's LICM does: it is loaded before the loop and, if the loop stores to it, stored after it.
+//! `f[4 * i] += …` in a loop is the typical case, and `a[i]` in a loop over `j`.
 //!
 //! A location is promoted if the loop has only plain loads and stores of one type through the same invariant
 //! pointer, no other access of the loop may alias it ([`aliasing`]), the loop neither synchronises with other
-//! threads nor is left by a jump to an outer construct, and the first iteration executes a store. Where
+//! threads nor is left by a jump to an outer construct, and the first iteration executes the first access and,
+//! if there are stores, a store. Where
 //! the loop's first effect is its exit test, a copy of the test guards the load and the store, so that a
 //! loop without iterations accesses nothing. The loop stores to each location on every path, so no store
 //! is introduced that other threads could see.
 //!
 //! Out of bounds a load is zero and a store is dropped. The first access of a location faults as it did; what
-//! is loaded later would differ, so loaded values may only reach stores to the same location
-//! ([`flow`]). If a thread has several faults, that of a promoted location may be reported before or after
+//! is loaded after a store would differ, so where there are stores loaded values may only reach stores to the
+//! same location ([`flow`]). If a thread has several faults, that of a promoted location may be reported before or after
 //! those of the loop's other accesses, as with [`super::licm`](fn@super::licm::licm).
 //!
 //! The location becomes a private variable, which [`super::mem2reg`] promotes. The pass is linear in the size
@@ -60,6 +61,8 @@ struct Location {
     ty: Type,
     /// In textual order.
     accesses: Vec<Inst>,
+    /// Whether one of them is a store.
+    stores: bool,
     /// The arguments that have to be disjoint.
     under: Vec<ArgumentPair>,
 }
@@ -192,12 +195,16 @@ impl<'a> Planner<'a> {
             // A pointer's target is not that of a copied value, or the location is accessed in another way.
             return None;
         }
-        let is_certain = |access: &&Access| certain.contains(&access.inst);
-        let first = accesses.first().filter(is_certain);
-        let stored = accesses.iter().filter(is_certain).any(|access| access.stores);
+        let is_certain = |access: &Access| certain.contains(&access.inst);
+        let stores = accesses.iter().any(|access| access.stores);
+        let certainly_stores = accesses.iter().any(|access| access.stores && is_certain(access));
+        if !is_certain(&accesses[0]) || stores != certainly_stores {
+            // The loop may run without the access, which then neither faults nor is seen.
+            return None;
+        }
         let address = self.address(looping, ptr)?;
         let accesses = accesses.iter().map(|access| access.inst).collect();
-        (first.is_some() && stored).then_some(Location { ptr, address, ty, accesses, under })
+        Some(Location { ptr, address, ty, accesses, stores, under })
     }
 
     /// The instructions in a loop that compute an invariant pointer, in order; `None` if it is not invariant.
@@ -264,8 +271,8 @@ struct Promoted {
     variable_align: u32,
     /// The alignment and place in the source of the first access, if it is a load.
     load: Option<(u32, Loc)>,
-    /// Those of the last store.
-    store: (u32, Loc),
+    /// Those of the last store, if there are stores.
+    store: Option<(u32, Loc)>,
 }
 
 impl Promoter<'_> {
@@ -323,7 +330,7 @@ impl Promoter<'_> {
                 op => unreachable!("{op:?} is not an access of one value"),
             }
         }
-        let store = store.expect("a promoted location is stored to");
+        assert_eq!(store.is_some(), location.stores, "the accesses are those that were planned");
         Promoted { ty, ptr, variable, variable_align, load, store }
     }
 
@@ -338,9 +345,13 @@ impl Promoter<'_> {
         }
     }
 
-    /// Stores the variable to its location.
+    /// Stores the variable to its location, if the loop stores to it.
     fn store(&mut self, promoted: &Promoted, out: &mut Vec<Inst>) {
-        let Promoted { ty, ptr, variable, variable_align, store: (align, loc), .. } = *promoted;
+        let Promoted { ty, ptr, variable, variable_align, store, .. } = *promoted;
+        let Some((align, loc)) = store else {
+            // Only loaded from: nothing changed.
+            return;
+        };
         let load = Op::Load { ptr: variable, align: variable_align, volatile: false };
         let load = self.add(load, Some(ty), loc);
         let value = self.function.result(load);
