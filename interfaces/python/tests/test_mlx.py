@@ -121,7 +121,7 @@ def test_bfloat16_and_threadgroups():
             float sum = simd_sum(float(x[thread_position_in_grid.x]));
             if (thread_index_in_simdgroup == 0) { shared[simdgroup_index_in_threadgroup] = sum; }
             threadgroup_barrier(mem_flags::mem_threadgroup);
-            if (thread_index_in_threadgroup == 0) { out[0] = shared[0] + shared[1]; }
+            if (thread_index_in_threadgroup == 0) { out[0] = bfloat16_t(shared[0] + shared[1]); }
         """,
     )
     (out,) = kernel(
