@@ -72,6 +72,16 @@ struct Specialised {
     pipeline: Weak<Shared>,
 }
 
+impl Specialised {
+    /// Whether this code runs such grids, as far as is known before it is made.
+    fn runs(&self, grids: Grids) -> bool {
+        let keeps_threadgroups =
+            || matches!(self.code.get(), Some(Ok(code)) if code.kernel().executed_group.is_none());
+        let has_width = self.grids.narrow == grids.narrow || (grids.narrow && keeps_threadgroups());
+        has_width && (grids.whole_only || !self.grids.whole_only)
+    }
+}
+
 impl Evictable for Specialised {
     fn last_used(&self) -> u64 {
         self.last_used.load(Ordering::Relaxed)
@@ -94,7 +104,7 @@ impl Evictable for Specialised {
 pub(crate) struct Grids {
     /// Only those without an edge.
     pub(crate) whole_only: bool,
-    /// Those narrower than a SIMD-group; else those as wide or of any width.
+    /// Those narrower than a SIMD-group. Code for others may run in threadgroups as wide as a SIMD-group.
     pub(crate) narrow: bool,
 }
 
@@ -105,11 +115,6 @@ impl Grids {
     /// The kind of a grid in threadgroups of that size.
     fn of(grid: Grid, size: [u32; 3]) -> Self {
         Grids { whole_only: grid.is_whole(size), narrow: grid.is_narrow(size) }
-    }
-
-    /// Whether code for these runs the others, too.
-    fn include(self, others: Grids) -> bool {
-        self.narrow == others.narrow && (others.whole_only || !self.whole_only)
     }
 }
 
@@ -280,7 +285,7 @@ impl Pipeline {
     fn specialised(&self, grids: Grids, size: [u32; 3], formats: &KnownFormats) -> Option<Arc<Specialised>> {
         let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |known: &&Arc<Specialised>| {
-            known.size == size && known.known == *formats && known.grids.include(grids)
+            known.size == size && known.known == *formats && known.runs(grids)
         };
         let now = self.device().code().tick();
         if let Some(found) = known.iter().find(fits) {

@@ -232,6 +232,37 @@ fn the_least_recently_used_code_is_evicted() -> Result<(), Error> {
     Ok(())
 }
 
+/// Code in rows of SIMD-groups does not run a grid that is narrower than one; code in the threadgroups of the
+/// launch runs grids of any width.
+#[test]
+fn a_narrow_grid_runs_what_there_is() -> Result<(), Error> {
+    let device = keeping(1 << 30)?;
+    let source = "#include <metal_stdlib>
+        using namespace metal;
+        kernel void set(device int* out [[buffer(0)]], uint2 id [[thread_position_in_grid]]) {
+            out[id.y * 64 + id.x] = 1;
+        }
+        kernel void share(device int* out [[buffer(0)]], uint2 id [[thread_position_in_grid]],
+                          uint index [[thread_index_in_threadgroup]]) {
+            threadgroup int shared[64];
+            shared[index] = 1;
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            out[id.y * 64 + id.x] = shared[63 - index];
+        }";
+    let library = device.library_from_source(source)?;
+    for (name, entries) in [("set", 2), ("share", 1)] {
+        let pipeline = library.pipeline(name)?;
+        for width in [64, 8] {
+            let out = device.buffer(&[0i32; 64 * 64])?;
+            let queue = device.queue();
+            queue.launch(&pipeline).arg(&out).threads([width, 64]).group_size([8, 8]).submit()?.wait()?;
+            assert_eq!(out.read()?.iter().sum::<i32>(), width as i32 * 64);
+        }
+        assert_eq!(kept_code(&device).entries, entries, "{name}");
+    }
+    Ok(())
+}
+
 /// Code that alone is beyond the bound runs, and is the only code that is kept.
 #[test]
 fn the_newest_code_stays() -> Result<(), Error> {
