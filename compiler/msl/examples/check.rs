@@ -1,4 +1,4 @@
-//! Checks many files in one process, for `testing/clang`.
+//! Checks many files in one process, for `testing/clang` and `testing/shaders`.
 //!
 //! Each line of standard input is a request: a path, the number of bytes to take of the file (empty: all),
 //! and definitions, separated by tabs. Each is answered by one line of JSON, `{"name": …, "diagnostics":
