@@ -28,7 +28,6 @@ kernel void scope(device float* x [[buffer(0)]])
 
 kernel void directives(device float* x [[buffer(0)]])
 {
-    using namespace metal::raytracing; //~ unsupported-feature
     using namespace elsewhere; //~ unknown-namespace
     x[0] = 0;
 }
@@ -53,11 +52,13 @@ kernel void outside(device uint* x [[buffer(0)]])
 
 struct Drawn
 {
-    render_pipeline_state state; //~ unsupported-feature
+    command_buffer commands;
+    render_pipeline_state state;
 };
 
 kernel void drawing(device Drawn* drawn [[buffer(0)]], device uint* x [[buffer(1)]])
 {
+    render_command command(drawn->commands, 0); //~ unsupported-feature
     x[0] = 1;
 }
 
@@ -69,15 +70,27 @@ struct Fragments
 kernel void tile(imageblock<Fragments> block, //~ unsupported-feature
                  ushort2 place [[thread_position_in_threadgroup]])
 {
-    threadgroup_imageblock Fragments* values = block.data(place);
+    threadgroup_imageblock Fragments* values = block.data(place); //~ unsupported-feature
     values->color = half4(1);
 }
 
-kernel void foveated(constant rasterization_rate_map_data& rates [[buffer(0)]], //~ unsupported-feature
+kernel void foveated(constant rasterization_rate_map_data& rates [[buffer(0)]],
                      device float* x [[buffer(1)]])
 {
-    rasterization_rate_map_decoder decoder(rates);
-    x[0] = decoder.map_screen_to_physical_coordinates(float2(1)).x;
+    rasterization_rate_map_decoder decoder(rates); //~ unsupported-feature: can be checked, but not run
+    x[0] = decoder.map_screen_to_physical_coordinates(float2(1)).x; //~ unsupported-feature
+}
+
+kernel void traced(raytracing::instance_acceleration_structure scene [[buffer(0)]], //~ unsupported-feature
+                   device float* x [[buffer(1)]])
+{
+    x[0] = 0;
+}
+
+kernel void samples(texture2d_ms<float> t [[texture(0)]], device float* x [[buffer(0)]])
+{
+    x[0] = t.read(uint2(0), 1).x; //~ unsupported-feature
+    x[1] = dfdx(x[0]); //~ unsupported-feature
 }
 
 kernel void tensors(array<tensor<device half, dextents<int, 2>>, 2> x [[buffer(0)]], device float* out [[buffer(2)]]) //~ unsupported-feature: arrays of tensors

@@ -2,8 +2,10 @@
 //! and has its rendering in a `.stderr` file beside it. `ANYMETAL_BLESS=1` writes the renderings.
 //!
 //! An annotation is `//~ ID` or `//~ ID: PART OF THE MESSAGE`; each `^` after `~` moves it a line up. A line
-//! may have several. A line `// warnings: -Wall` has options of the compiler. Errors and warnings are both
-//! annotated. Files of `tests/ui/include` may be included, and are annotated like the others.
+//! may have several. A line `// warnings: -Wall` has options of the compiler. With a line `// checked` the
+//! whole file is checked without code, as by `compile --check`; otherwise all kernels are compiled. Errors
+//! and warnings are both annotated. Files of `tests/ui/include` may be included, and are annotated like the
+//! others.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -69,7 +71,12 @@ struct Outcome {
 impl Outcome {
     fn error(&mut self, name: &str, error: &CompileError) {
         assert!(matches!(error, CompileError::Source(_)), "{name}: {error}");
-        let list: Value = serde_json::from_str(&error.render_json()).expect("JSON");
+        self.reports(&error.render_json());
+        self.render(error.render_text(false));
+    }
+
+    fn reports(&mut self, json: &str) {
+        let list: Value = serde_json::from_str(json).expect("JSON");
         for diagnostic in list.as_array().expect("a list") {
             let text = |key: &str| diagnostic[key].as_str().unwrap_or_default().to_owned();
             self.reports.insert(Report {
@@ -79,7 +86,6 @@ impl Outcome {
                 message: text("message"),
             });
         }
-        self.render(error.render_text(false));
     }
 
     /// Warnings come rendered: `warning[ID]: MESSAGE`, then ` --> FILE:LINE:COLUMN`.
@@ -129,7 +135,14 @@ fn compile(name: &str, text: &str) -> Outcome {
     let include_folders = vec![Path::new(FOLDER).join("include")];
     let options =
         SourceOptions { include_folders, warnings: warning_options(text), ..SourceOptions::default() };
-    match compiler.library(Source::from_text(name, text, options)) {
+    let source = Source::from_text(name, text, options);
+    if text.lines().any(|line| line == "// checked") {
+        let found = compiler.check_source(&source).expect("no bug");
+        outcome.reports(&found.render_json());
+        outcome.render(found.render_text(false));
+        return outcome;
+    }
+    match compiler.library(source) {
         Err(error) => outcome.error(name, &error),
         Ok(library) => {
             outcome.warnings(library.warnings());

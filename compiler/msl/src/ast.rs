@@ -15,9 +15,9 @@ mod ty;
 
 pub use decl::{
     Access, Attribute, Base, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function,
-    FunctionBody, FunctionName, FunctionSpecifiers, Initialiser, Item, ItemKind, MemInit, MethodQualifiers,
-    Namespace, Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam, TemplateParamKind,
-    TemplateParams, TypeAlias, UsingDeclaration, Variable,
+    FunctionBody, FunctionName, FunctionSpecifiers, GraphicsStage, Initialiser, Item, ItemKind, MemInit,
+    MethodQualifiers, Namespace, Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam,
+    TemplateParamKind, TemplateParams, TypeAlias, UsingDeclaration, Variable,
 };
 pub use expr::{
     AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitCapture, InitClause, Lambda,

@@ -10,14 +10,13 @@ use crate::hir;
 use crate::lint;
 use crate::lower;
 use crate::marks::{self, Mark};
-use crate::parser::{self, Scopes};
-use crate::pp::{self, IncludeLoader, MacroTable};
+use crate::parser;
+use crate::pp::{self, IncludeLoader};
+use crate::prelude::{self, on_large_stack};
 use crate::rules;
 use crate::sema;
-use crate::stack;
-use crate::token::{MathMode, Token};
+use crate::token::MathMode;
 use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceMap, Span, WarningOptions, Warnings};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -81,22 +80,6 @@ pub struct KernelName {
     pub span: Span,
 }
 
-/// The state after the Metal library was preprocessed: all that the preprocessor needs for a program.
-#[derive(Debug)]
-struct Headers {
-    map: SourceMap,
-    macros: MacroTable,
-    /// Until they are parsed.
-    tokens: Mutex<Vec<Token>>,
-}
-
-/// The state after the Metal library was declared.
-#[derive(Debug)]
-struct Prelude {
-    scopes: Scopes,
-    symbols: Arc<sema::Prelude>,
-}
-
 /// A parsed program, from which entry points are compiled one by one.
 #[derive(Debug)]
 pub struct Library {
@@ -150,7 +133,7 @@ pub fn resolve_includes(
     loader: &mut (dyn IncludeLoader + Send),
 ) -> String {
     on_large_stack(move || {
-        let headers = headers();
+        let headers = prelude::headers();
         let (mut map, mut sink) = (headers.map.clone(), Sink::new());
         let main = map.add_bytes(name, source);
         let settings = options.of_preprocessor();
@@ -176,17 +159,18 @@ fn parse_unit(
     options: &CompileOptions,
     loader: &mut (dyn IncludeLoader + Send),
 ) -> Parsed {
-    let headers = headers();
+    let headers = prelude::headers();
     let mut map = headers.map.clone();
     let mut sink = Sink::new();
     let main = map.add_bytes(name, source);
     let settings = options.of_preprocessor();
     let preprocess = || pp::preprocess(main, &headers.macros, &settings, loader, &mut map, &mut sink);
-    let (mut output, prelude) = beside_prelude(preprocess);
+    let (mut output, basis) = prelude::beside_basis(preprocess);
     if !output.complete {
         output.tokens.drain(..output.tokens.len().saturating_sub(1));
     }
     let marks = marks::take(&mut output.tokens);
+    let prelude = if headers.names_graphics(&output.tokens) { prelude::with_graphics() } else { basis };
     let includes = std::mem::take(&mut output.includes);
     let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
     let warnings = std::mem::take(&mut output.warnings);
@@ -388,7 +372,7 @@ impl Library {
     /// The sources the program was made of, the library's left out: the user's file first, then its
     /// includes.
     pub fn files(&self) -> Vec<FileId> {
-        let library = headers().map.files().len();
+        let library = prelude::headers().map.files().len();
         (library..self.map.files().len()).map(|n| FileId(n as u32)).collect()
     }
 
@@ -396,65 +380,4 @@ impl Library {
     pub fn source_map(&self) -> &SourceMap {
         &self.map
     }
-}
-
-/// The Metal library's text, preprocessed when first needed.
-///
-/// # Panics
-/// If it has an error: a bug, which the library's own tests catch.
-fn headers() -> &'static Headers {
-    static HEADERS: OnceLock<Headers> = OnceLock::new();
-    HEADERS.get_or_init(|| on_large_stack(load_headers))
-}
-
-fn load_headers() -> Headers {
-    let mut map = SourceMap::new();
-    let mut sink = Sink::new();
-    let main = crate::library::add_sources(&mut map);
-    let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
-    let mut loader = crate::library::Headers;
-    let output = pp::preprocess(main, &MacroTable::default(), &options, &mut loader, &mut map, &mut sink);
-    map.freeze();
-    assert_right(&map, &sink);
-    Headers { map, macros: output.macros, tokens: Mutex::new(output.tokens) }
-}
-
-static PRELUDE: OnceLock<Prelude> = OnceLock::new();
-
-/// The Metal library, parsed when first needed.
-///
-/// # Panics
-/// As [`headers`].
-fn prelude() -> &'static Prelude {
-    PRELUDE.get_or_init(|| on_large_stack(load_prelude))
-}
-
-fn load_prelude() -> Prelude {
-    let headers = headers();
-    let mut sink = Sink::new();
-    let tokens = std::mem::take(&mut *headers.tokens.lock().unwrap_or_else(PoisonError::into_inner));
-    let parsed = parser::parse_library(tokens, &mut sink);
-    let symbols = sema::Prelude::build(parsed.items, &mut sink);
-    assert_right(&headers.map, &sink);
-    Prelude { scopes: parsed.scopes, symbols }
-}
-
-fn assert_right(map: &SourceMap, sink: &Sink) {
-    let rendered = || anymetal_diagnostics::render_text(map, sink.diagnostics(), false);
-    assert!(!sink.has_errors(), "the Metal library has errors:\n{}", rendered());
-}
-
-/// Does some work that needs no declarations while the library is parsed, if it is not yet.
-fn beside_prelude<T: Send>(work: impl FnOnce() -> T + Send) -> (T, &'static Prelude) {
-    if PRELUDE.get().is_some() {
-        return (work(), prelude());
-    }
-    stack::both(work, prelude)
-        .unwrap_or_else(|error| panic!("no thread could be started to parse on: {error}"))
-}
-
-/// Runs `work` with a large stack.
-fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    stack::on_large_stack(work)
-        .unwrap_or_else(|error| panic!("no thread could be started to compile on: {error}"))
 }

@@ -36,6 +36,7 @@ pub mod lower;
 mod marks;
 pub mod parser;
 pub mod pp;
+mod prelude;
 mod rules;
 pub mod sema;
 mod stack;

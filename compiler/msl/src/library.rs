@@ -1,7 +1,8 @@
 //! The Metal standard library as header text, in `lib/`.
 //!
-//! One main text includes the headers in order, as if a program included all `<metal_…>` headers and
-//! `<simd/simd.h>`; what the text cannot express it calls by the names of [`crate::builtins`]. Names
+//! A main text includes the headers in order, as if a program included all `<metal_…>` headers and
+//! `<simd/simd.h>`; a second text includes the headers of graphics, which few programs use. Operations that
+//! MSL cannot express are calls of [`crate::builtins`]. Names
 //! starting with `__am_` are those builtins; names starting with `__lib_` are internal to the headers.
 //! Invariant: the headers preprocess, parse and check without diagnostics (tests see to it).
 //!
@@ -45,10 +46,26 @@ const HEADERS: &[(&str, &str)] = &[
     ("<metal_texture>", include_str!("lib/texture.metal")),
 ];
 
-/// Registers the text that includes all headers; preprocess it with [`Headers`].
+/// The headers of graphics and ray tracing, which are parsed for programs that use names from them.
+const GRAPHICS_HEADERS: &[(&str, &str)] = &[
+    ("<metal_graphics>", include_str!("lib/graphics.metal")),
+    ("<metal_render_command>", include_str!("lib/render_command.metal")),
+    ("<metal_raytracing>", include_str!("lib/raytracing.metal")),
+];
+
+/// Registers the text that includes all headers that every program has; preprocess it with [`Headers`].
 pub fn add_sources(map: &mut SourceMap) -> FileId {
-    let text: String = HEADERS.iter().map(|(name, _)| format!("#include {name}\n")).collect();
-    map.add_file("<metal_stdlib>", text)
+    add_includes(map, "<metal_stdlib>", HEADERS)
+}
+
+/// Registers the text that includes the headers of graphics, which build on the others.
+pub fn add_graphics_sources(map: &mut SourceMap) -> FileId {
+    add_includes(map, "<metal_graphics_stdlib>", GRAPHICS_HEADERS)
+}
+
+fn add_includes(map: &mut SourceMap, name: &str, headers: &[(&str, &str)]) -> FileId {
+    let text: String = headers.iter().map(|(name, _)| format!("#include {name}\n")).collect();
+    map.add_file(name, text)
 }
 
 /// Finds the library's headers, each under its own name.
@@ -59,7 +76,8 @@ impl IncludeLoader for Headers {
     fn load(&mut self, name: &str, angled: bool, _from: &str) -> Result<IncludedFile, NotLoaded> {
         let wanted =
             |header: &str| header.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) == Some(name);
-        let found = HEADERS.iter().find(|(header, _)| angled && wanted(header));
+        let all = || HEADERS.iter().chain(GRAPHICS_HEADERS);
+        let found = all().find(|(header, _)| angled && wanted(header));
         let (name, text) = found.ok_or(NotLoaded::Missing)?;
         Ok(IncludedFile { name: (*name).to_owned(), text: (*text).to_owned() })
     }
@@ -70,20 +88,29 @@ mod tests {
     use super::*;
     use crate::parser::{self, Scopes};
     use crate::pp::{self, MacroTable};
+    use crate::token::{Token, TokenKind};
     use anymetal_diagnostics::Sink;
 
-    fn preprocessed(map: &mut SourceMap, sink: &mut Sink) -> pp::Output {
-        let main = add_sources(map);
+    /// The tokens of both units, one after the other.
+    fn preprocessed(map: &mut SourceMap, sink: &mut Sink) -> Vec<Token> {
         let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
-        pp::preprocess(main, &MacroTable::default(), &options, &mut Headers, map, sink)
+        let mut preprocess = |main, macros: &MacroTable, map: &mut SourceMap| {
+            pp::preprocess(main, macros, &options, &mut Headers, map, sink)
+        };
+        let main = add_sources(map);
+        let mut basis = preprocess(main, &MacroTable::default(), map);
+        let main = add_graphics_sources(map);
+        let graphics = preprocess(main, &basis.macros, map);
+        assert_eq!(basis.tokens.pop().map(|token| token.kind), Some(TokenKind::Eof));
+        [basis.tokens, graphics.tokens].concat()
     }
 
     #[test]
     fn skipped_bodies_are_what_they_would_have_been() {
         let (mut map, mut sink) = (SourceMap::new(), Sink::new());
-        let output = preprocessed(&mut map, &mut sink);
-        let at_once = parser::parse(&output.tokens, Scopes::default(), &mut sink);
-        let later = parser::parse_library(output.tokens, &mut sink);
+        let tokens = preprocessed(&mut map, &mut sink);
+        let at_once = parser::parse(&tokens, Scopes::default(), &mut sink);
+        let later = parser::parse_library(tokens, Scopes::default(), &mut sink);
         assert_eq!(at_once.items.len(), later.items.len());
         for (at_once, later) in at_once.items.iter().zip(&later.items) {
             assert_eq!(format!("{at_once:?}"), format!("{later:?}"));
@@ -94,12 +121,12 @@ mod tests {
     fn headers_parse_without_diagnostics_and_leave_no_internal_macros() {
         let mut map = SourceMap::new();
         let mut sink = Sink::new();
-        let output = preprocessed(&mut map, &mut sink);
-        let unit = parser::parse(&output.tokens, Scopes::default(), &mut sink);
+        let tokens = preprocessed(&mut map, &mut sink);
+        let unit = parser::parse(&tokens, Scopes::default(), &mut sink);
         let rendered = anymetal_diagnostics::render_text(&map, sink.diagnostics(), false);
         assert!(sink.diagnostics().is_empty(), "{rendered}");
         assert!(unit.items.len() > 100);
-        for (name, text) in HEADERS {
+        for (name, text) in HEADERS.iter().chain(GRAPHICS_HEADERS) {
             let defined = text.lines().filter_map(|line| line.trim_start().strip_prefix("#define __AM_"));
             for definition in defined {
                 let macro_name = definition.split(|char: char| !char.is_alphanumeric() && char != '_').next();

@@ -127,6 +127,7 @@ mod scopes;
 mod special;
 mod specialise;
 pub(crate) mod spelling;
+mod stage;
 mod stmt;
 mod table;
 mod tail_call;
@@ -163,9 +164,11 @@ pub struct Prelude {
 }
 
 impl Prelude {
-    /// Builds the table of the parsed library. Problems are mistakes in the library.
-    pub fn build(items: Vec<Item>, sink: &mut Sink) -> Arc<Self> {
-        Arc::new(Self { layer: Arc::new(Layer::build(None, items, sink)) })
+    /// Builds the table of a parsed unit of the library, perhaps on top of another. Problems are mistakes in
+    /// the library.
+    pub fn build(below: Option<&Self>, items: Vec<Item>, sink: &mut Sink) -> Arc<Self> {
+        let below = below.map(|below| below.layer.clone());
+        Arc::new(Self { layer: Arc::new(Layer::build(below, items, sink)) })
     }
 }
 

@@ -257,8 +257,38 @@ pub struct FunctionSpecifiers {
     pub is_friend: bool,
     /// `kernel` or `[[kernel]]`
     pub is_kernel: bool,
-    /// `vertex`, `fragment` and other stages, parsed and skipped later.
-    pub is_other_stage: bool,
+    /// `vertex`, `[[mesh]]` and the like
+    pub graphics: Option<GraphicsStage>,
+}
+
+/// A stage of a graphics pipeline, whose functions are checked and do not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names are the language's")]
+pub enum GraphicsStage {
+    Vertex,
+    Fragment,
+    Object,
+    Mesh,
+    Intersection,
+}
+
+impl GraphicsStage {
+    /// The stage of a function with an attribute of that name.
+    pub fn of_attribute(name: &str) -> Option<Self> {
+        let all = [Self::Vertex, Self::Fragment, Self::Object, Self::Mesh, Self::Intersection];
+        all.into_iter().find(|stage| stage.name() == name)
+    }
+
+    /// Its attribute.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vertex => "vertex",
+            Self::Fragment => "fragment",
+            Self::Object => "object",
+            Self::Mesh => "mesh",
+            Self::Intersection => "intersection",
+        }
+    }
 }
 
 /// Qualifiers after a method's parameter list.

@@ -19,13 +19,15 @@ impl Part {
         Self(units)
     }
 
-    /// A body of the library that is parsed on first use, by its number.
-    pub fn body(number: u32) -> Self {
-        assert!(number <= u32::MAX - Self::FIRST_BODY, "the library has fewer bodies");
-        Self(Self::FIRST_BODY + number)
+    /// A body, by its number, of the unit of the library on top of `units` others: it is parsed on first use.
+    pub fn body(units: u32, number: u32) -> Self {
+        assert!(number < Self::BODIES, "a unit of the library has fewer bodies");
+        assert!(units < (u32::MAX - Self::FIRST_BODY) / Self::BODIES, "the library has a few units");
+        Self(Self::FIRST_BODY + units * Self::BODIES + number)
     }
 
     const FIRST_BODY: u32 = 1 << 16;
+    const BODIES: u32 = 1 << 20;
 }
 
 /// The identity of a syntax node: the part above, the number in it below.

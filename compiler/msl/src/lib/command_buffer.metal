@@ -5,6 +5,7 @@ namespace metal {
 
 struct command_buffer {
   ulong __commands;
+  size_t size() const;
 };
 
 struct compute_pipeline_state {

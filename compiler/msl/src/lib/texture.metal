@@ -43,7 +43,9 @@ template <typename T> device T* __lib_word(__lib_texture t, uint x, uint y, uint
   void write(vec<T, 4> color, P position Q, L lod = 0) const { \
     __AM_WRITABLE \
     __lib_write<T>(__texture, color, X, Y, Z, lod); \
-  }
+  } \
+  template <typename E, typename B> void write(imageblock_slice<E, B>, P Q, L = 0) const; \
+  sparse_color<vec<T, 4>> sparse_read(P Q, L = 0) const;
 #define Q Q
 #define __AM_NONE
 #define __AM_SLICE_U , uint slice
@@ -97,6 +99,12 @@ template <typename T> device T* __lib_word(__lib_texture t, uint x, uint y, uint
     float lod = __lib_lod_option(__texture, option); \
     return __lib_sample(REQUEST, T(0)); \
   }
+#define __AM_SAMPLE_CLAMPED(LOD, PARAMS, OFFSET, REQUEST) \
+  vec<T, 4> sample(sampler s, PARAMS, LOD option, min_lod_clamp least OFFSET) const { \
+    __AM_SAMPLED \
+    float lod = max(__lib_lod_option(__texture, option), least.__lod); \
+    return __lib_sample(REQUEST, T(0)); \
+  }
 #define __AM_SAMPLES(GRADIENT, PARAMS, OFFSET, REQUEST) \
   vec<T, 4> sample(sampler s, PARAMS OFFSET) const { \
     __AM_SAMPLED \
@@ -106,7 +114,18 @@ template <typename T> device T* __lib_word(__lib_texture t, uint x, uint y, uint
   __AM_SAMPLE_WITH(level, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
   __AM_SAMPLE_WITH(bias, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
   __AM_SAMPLE_WITH(min_lod_clamp, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
-  __AM_SAMPLE_WITH(GRADIENT, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST)
+  __AM_SAMPLE_WITH(GRADIENT, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
+  __AM_SAMPLE_CLAMPED(bias, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
+  __AM_SAMPLE_CLAMPED(GRADIENT, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
+  __AM_SPARSE(__AM_VECTOR)
+#define __AM_VECTOR vec<T, 4>
+// What is only declared is of fragment functions, which are checked and do not run, and of sparse textures.
+#define __AM_SPARSE(RESULT) \
+  template <typename... Args> sparse_color<RESULT> sparse_sample(sampler, Args...) const; \
+  template <typename... Args> sparse_color<vec<T, 4>> sparse_gather(sampler, Args...) const;
+#define __AM_LEVELS(AT) \
+  float calculate_clamped_lod(sampler, AT) const; \
+  float calculate_unclamped_lod(sampler, AT) const;
 #define __AM_ALL(...) __VA_ARGS__
 #define __AM_GATHERS(PARAMS, REQUEST) \
   vec<T, 4> gather(sampler s, PARAMS, int2 offset = int2(0), component c = component::x) const { \
@@ -125,6 +144,7 @@ template <typename T> device T* __lib_word(__lib_texture t, uint x, uint y, uint
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture1d {
   __AM_COMMON
+  __AM_SPARSE(__AM_VECTOR)
   __AM_SIZE_1
   __AM_ACCESS(uint, uint, __AM_NONE, position, 0, 0)
   __AM_ACCESS(ushort, ushort, __AM_NONE, position, 0, 0)
@@ -137,6 +157,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture1d_array {
   __AM_COMMON
+  __AM_SPARSE(__AM_VECTOR)
   __AM_SIZE_1
   uint get_array_size() const { return __texture.slices(); }
   __AM_ACCESS(uint, uint, __AM_SLICE_U, position, 0, slice)
@@ -152,6 +173,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 #define __AM_ASK_2D_ARRAY __lib_ask(__texture, 2, float3(at, 0.0f), int3(offset, 0), __lib_slice(__texture, slice), s, lod)
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture2d {
   __AM_COMMON
+  __AM_LEVELS(float2)
   __AM_SIZE_2
   __AM_ACCESS(uint2, uint, __AM_NONE, position.x, position.y, 0)
   __AM_ACCESS(ushort2, ushort, __AM_NONE, position.x, position.y, 0)
@@ -162,6 +184,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture2d_array {
   __AM_COMMON
+  __AM_LEVELS(float2)
   __AM_SIZE_2
   uint get_array_size() const { return __texture.slices(); }
   __AM_ACCESS(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
@@ -173,6 +196,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture3d {
   __AM_COMMON
+  __AM_LEVELS(float3)
   __AM_SIZE_3
   __AM_ACCESS(uint3, uint, __AM_NONE, position.x, position.y, position.z)
   __AM_ACCESS(ushort3, ushort, __AM_NONE, position.x, position.y, position.z)
@@ -182,19 +206,23 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texturecube {
   __AM_COMMON
+  __AM_LEVELS(float3)
   __AM_SIZE_2
   __AM_ACCESS(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
   __AM_ACCESS(ushort2, ushort, __AM_SLICE_S, position.x, position.y, slice)
+  __AM_ATOMICS(uint2, __AM_SLICE_U, position.x, position.y, slice)
   __AM_SAMPLES(gradientcube, float3 at, __AM_NONE, __lib_ask_cube(__texture, at, 0, s, lod))
   __AM_CUBE_GATHER(float3 at, __lib_ask_cube(__texture, at, 0, s, lod))
 };
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texturecube_array {
   __AM_COMMON
+  __AM_LEVELS(float3)
   __AM_SIZE_2
   uint get_array_size() const { return __texture.slices() / 6u; }
   __AM_ACCESS(uint2, uint, __AM_FACE_U, position.x, position.y, cube * 6u + face)
   __AM_ACCESS(ushort2, ushort, __AM_FACE_S, position.x, position.y, cube * 6u + face)
+  __AM_ATOMICS(uint2, __AM_FACE_U, position.x, position.y, cube * 6u + face)
   __AM_SAMPLES(gradientcube, __AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
   __AM_CUBE_GATHER(__AM_ALL(float3 at, uint cube), __lib_ask_cube(__texture, at, cube, s, lod))
 };
@@ -215,7 +243,8 @@ template <typename T, access A = access::read> struct texture_buffer {
 
 // Depth textures have one channel. Their functions are those of colours with one more family, which compare.
 #define __AM_DEPTH_READ(P, L, Q, X, Y, Z) \
-  T read(P position Q, L lod = 0) const { return __lib_read<T>(__texture, X, Y, Z, lod).x; }
+  T read(P position Q, L lod = 0) const { return __lib_read<T>(__texture, X, Y, Z, lod).x; } \
+  sparse_color<T> sparse_read(P Q, L = 0) const;
 #define __AM_DEPTH_WITH(LOD, PARAMS, OFFSET, REQUEST) \
   T sample(sampler s, PARAMS, LOD option OFFSET) const { \
     __AM_SAMPLED \
@@ -226,6 +255,12 @@ template <typename T, access A = access::read> struct texture_buffer {
     __AM_SAMPLED \
     float lod = __lib_lod_option(__texture, option); \
     return __lib_compare(REQUEST, compare_value); \
+  }
+#define __AM_DEPTH_CLAMPED(LOD, PARAMS, OFFSET, REQUEST) \
+  T sample(sampler s, PARAMS, LOD option, min_lod_clamp least OFFSET) const { \
+    __AM_SAMPLED \
+    float lod = max(__lib_lod_option(__texture, option), least.__lod); \
+    return __lib_sample(REQUEST, T(0)).x; \
   }
 #define __AM_DEPTH_SAMPLES(GRADIENT, PARAMS, OFFSET, REQUEST) \
   T sample(sampler s, PARAMS OFFSET) const { \
@@ -241,7 +276,12 @@ template <typename T, access A = access::read> struct texture_buffer {
   __AM_DEPTH_WITH(level, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
   __AM_DEPTH_WITH(bias, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
   __AM_DEPTH_WITH(min_lod_clamp, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
-  __AM_DEPTH_WITH(GRADIENT, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST)
+  __AM_DEPTH_WITH(GRADIENT, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
+  __AM_DEPTH_CLAMPED(bias, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
+  __AM_DEPTH_CLAMPED(GRADIENT, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
+  __AM_SPARSE(T) \
+  template <typename... Args> sparse_color<T> sparse_sample_compare(sampler, Args...) const; \
+  template <typename... Args> sparse_color<vec<T, 4>> sparse_gather_compare(sampler, Args...) const;
 #define __AM_DEPTH_GATHERS(PARAMS, OFFSET, REQUEST) \
   vec<T, 4> gather(sampler s, PARAMS OFFSET) const { \
     __AM_SAMPLED \
@@ -256,6 +296,7 @@ template <typename T, access A = access::read> struct texture_buffer {
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depth2d {
   __AM_COMMON
+  __AM_LEVELS(float2)
   __AM_SIZE_2
   __AM_DEPTH_READ(uint2, uint, __AM_NONE, position.x, position.y, 0)
   __AM_DEPTH_READ(ushort2, ushort, __AM_NONE, position.x, position.y, 0)
@@ -264,6 +305,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 };
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depth2d_array {
   __AM_COMMON
+  __AM_LEVELS(float2)
   __AM_SIZE_2
   uint get_array_size() const { return __texture.slices(); }
   __AM_DEPTH_READ(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
@@ -273,16 +315,20 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 };
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depthcube {
   __AM_COMMON
+  __AM_LEVELS(float3)
   __AM_SIZE_2
   __AM_DEPTH_READ(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
+  __AM_DEPTH_READ(ushort2, ushort, __AM_SLICE_S, position.x, position.y, slice)
   __AM_DEPTH_SAMPLES(gradientcube, float3 at, __AM_NONE, __lib_ask_cube(__texture, at, 0, s, lod))
   __AM_DEPTH_GATHERS(float3 at, __AM_NONE, __lib_ask_cube(__texture, at, 0, s, lod))
 };
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depthcube_array {
   __AM_COMMON
+  __AM_LEVELS(float3)
   __AM_SIZE_2
   uint get_array_size() const { return __texture.slices() / 6u; }
   __AM_DEPTH_READ(uint2, uint, __AM_FACE_U, position.x, position.y, cube * 6u + face)
+  __AM_DEPTH_READ(ushort2, ushort, __AM_FACE_S, position.x, position.y, cube * 6u + face)
   __AM_DEPTH_SAMPLES(gradientcube, __AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
   __AM_DEPTH_GATHERS(__AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
 };
@@ -324,3 +370,8 @@ __AM_IS_NULL(depth2d_array) __AM_IS_NULL(depthcube) __AM_IS_NULL(depthcube_array
 #undef __AM_SLICE_S
 #undef __AM_SLICE_U
 #undef __AM_WRITABLE
+#undef __AM_DEPTH_CLAMPED
+#undef __AM_LEVELS
+#undef __AM_SAMPLE_CLAMPED
+#undef __AM_SPARSE
+#undef __AM_VECTOR

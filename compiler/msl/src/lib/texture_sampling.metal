@@ -70,6 +70,20 @@ struct alignas(8) sampler {
   float __lod_max() const { return float(int(__levels >> 16)) * 0x1p-12f; }
 };
 
+// Texels of a sparse texture, and whether memory is mapped there.
+template <typename T> struct sparse_color {
+  T __value;
+  bool __resident;
+  constexpr sparse_color(T value, bool resident) : __value(value), __resident(resident) {}
+  constexpr bool resident() const { return __resident; }
+  constexpr T value() const { return __value; }
+};
+
+// A part of an imageblock, to be written to a texture.
+template <typename E, typename L> struct imageblock_slice {
+  ulong __slice;
+};
+
 struct level {
   float __lod;
   explicit constexpr level(float lod) : __lod(lod) {}

@@ -23,6 +23,8 @@ pub(super) fn may_start_declaration(p: &mut Parser<'_>) -> bool {
             | Kw::Constant
             | Kw::Threadgroup
             | Kw::ThreadgroupImageblock
+            | Kw::ObjectData
+            | Kw::RayData
             | Kw::Thread
             | Kw::Auto
             | Kw::Register,
@@ -80,6 +82,8 @@ fn at_declarator(p: &Parser<'_>, unknown_type: bool) -> bool {
                 | Kw::Constant
                 | Kw::Threadgroup
                 | Kw::ThreadgroupImageblock
+                | Kw::ObjectData
+                | Kw::RayData
                 | Kw::Thread
                 | Kw::Const
                 | Kw::Volatile

@@ -7,7 +7,7 @@
 pub(super) mod table;
 
 use super::{Parser, expr, specifier};
-use crate::ast::{Attribute, Expr, ExprKind, Type, TypeKind};
+use crate::ast::{Attribute, Expr, ExprKind, GraphicsStage, Type, TypeKind};
 use crate::token::{Kw, Punct};
 use anymetal_diagnostics::{Diagnostic, Span};
 use table::Meaning;
@@ -30,6 +30,11 @@ pub(super) struct Attributes {
 impl Attributes {
     pub(super) fn has(&self, name: &str) -> bool {
         self.list.iter().any(|attribute| attribute.name.as_str() == name)
+    }
+
+    /// The stage of a graphics function with these attributes.
+    pub(super) fn graphics_stage(&self) -> Option<GraphicsStage> {
+        self.list.iter().find_map(|attribute| GraphicsStage::of_attribute(attribute.name.as_str()))
     }
 }
 

@@ -265,7 +265,12 @@ fn at_parameters(p: &mut Parser<'_>) -> bool {
     if may_construct && matches!(p.peek_at(1), TokenKind::Keyword(_) | TokenKind::Ident(_)) {
         // `T x(U(1))` and `T x(n::value)` begin like parameters.
         let start = p.checkpoint();
+        // The names of the parameters are forgotten with the attempt: they may hide types that follow.
+        let scopes = p.scopes.len();
+        let outer = p.scopes.enter();
         let parameters = p.attempt(|p| parameters(p)).is_some();
+        p.scopes.set_current(outer);
+        p.scopes.truncate(scopes);
         p.rewind(start);
         return parameters;
     }

@@ -100,6 +100,7 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
     }
     let body = body(p);
     let is_kernel = specs.function.is_kernel || attributes.has("kernel");
+    let graphics = specs.function.graphics.or(attributes.graphics_stage());
     let (name, scope, specialisation) = match declarator.name {
         Some(name) => (name.name, name.scope, name.args),
         None => (FunctionName::Name(crate::token::Name::EMPTY), None, None),
@@ -115,7 +116,7 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
         ret,
         params,
         is_variadic,
-        specifiers: crate::ast::FunctionSpecifiers { is_kernel, ..specs.function },
+        specifiers: crate::ast::FunctionSpecifiers { is_kernel, graphics, ..specs.function },
         method,
         noexcept,
         attributes: attributes.list,

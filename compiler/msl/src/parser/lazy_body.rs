@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The library's tokens, and the state needed to parse the skipped bodies in them.
 pub(super) struct LazySource {
     tokens: Vec<Token>,
+    /// The units below.
+    units: u32,
     state: Mutex<LazyState>,
 }
 
@@ -32,10 +34,9 @@ pub(super) struct SkippedBody {
     fp: FpPragmas,
 }
 
-/// Parses the library, which starts from no names. Bodies of functions are parsed on first use.
-pub fn parse_library(tokens: Vec<Token>, sink: &mut Sink) -> ParsedUnit {
-    let text = Arc::new(LazySource { tokens, state: Mutex::default() });
-    let scopes = Scopes::default();
+/// Parses a unit of the library, starting from the names in `scopes`. Bodies are parsed on first use.
+pub fn parse_library(tokens: Vec<Token>, scopes: Scopes, sink: &mut Sink) -> ParsedUnit {
+    let text = Arc::new(LazySource { tokens, units: scopes.units(), state: Mutex::default() });
     let mut parser = Parser::new(&text.tokens, Part::unit(scopes.units()), scopes, sink);
     parser.skipped = Some((Arc::clone(&text), Vec::new()));
     let items = decl::translation_unit(&mut parser);
@@ -51,7 +52,7 @@ impl BlockText for LazySource {
         let SkippedBody { at, scope, fp } = state.bodies[block as usize];
         let mut sink = Sink::new();
         let scopes = std::mem::take(&mut state.scopes);
-        let mut parser = Parser::new(&self.tokens, Part::body(block), scopes, &mut sink);
+        let mut parser = Parser::new(&self.tokens, Part::body(self.units, block), scopes, &mut sink);
         parser.at = at;
         parser.fp = fp;
         parser.scopes.set_current(scope);

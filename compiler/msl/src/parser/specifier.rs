@@ -5,7 +5,7 @@ use super::declaration_rules::Word;
 use super::qualified_name::Expected;
 use super::scope::NameKind;
 use super::{Parser, attribute, declarator, enumeration, expr, function, qualified_name, record};
-use crate::ast::{AddressSpace, BuiltinType, FunctionSpecifiers, Qualifiers, Type, TypeKind};
+use crate::ast::{AddressSpace, BuiltinType, FunctionSpecifiers, GraphicsStage, Qualifiers, Type, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
 
 /// What stands in front of declarators.
@@ -56,10 +56,10 @@ pub(super) fn address_space(p: &Parser<'_>) -> Option<AddressSpace> {
     match p.peek() {
         TokenKind::Keyword(Kw::Device) => Some(AddressSpace::Device),
         TokenKind::Keyword(Kw::Constant) => Some(AddressSpace::Constant),
-        // A pointer into an image block comes from the block, which is refused.
+        // A pointer into an imageblock comes from the block, and no function with one runs.
         TokenKind::Keyword(Kw::Threadgroup | Kw::ThreadgroupImageblock) => Some(AddressSpace::Threadgroup),
-        // The payload of object and mesh functions, none of which is compiled: their parameters parse.
-        TokenKind::Keyword(Kw::Thread | Kw::ObjectData) => Some(AddressSpace::Thread),
+        // Payloads are of functions that do not run; their spaces are not told from `thread`.
+        TokenKind::Keyword(Kw::Thread | Kw::ObjectData | Kw::RayData) => Some(AddressSpace::Thread),
         _ => None,
     }
 }
@@ -162,9 +162,7 @@ pub(super) fn parse(p: &mut Parser<'_>, declares: bool) -> Option<Specifiers> {
         kind = Some(TypeKind::Builtin(words.combine()));
     }
     specs.function.is_kernel |= specs.attributes.has("kernel");
-    specs.function.is_other_stage |= ["vertex", "fragment", "mesh", "object", "intersection"]
-        .iter()
-        .any(|stage| specs.attributes.has(stage));
+    specs.function.graphics = specs.function.graphics.or(specs.attributes.graphics_stage());
     if kind.is_none() && quals.is_const && specs.function.is_constexpr {
         kind = Some(TypeKind::Error);
     }
@@ -183,7 +181,8 @@ fn declaration_word(p: &mut Parser<'_>, specs: &mut Specifiers) -> bool {
         TokenKind::Keyword(Kw::Constexpr) => function.is_constexpr = true,
         TokenKind::Keyword(Kw::Explicit) => function.is_explicit = true,
         TokenKind::Keyword(Kw::Kernel) => function.is_kernel = true,
-        TokenKind::Keyword(Kw::Vertex | Kw::Fragment) => function.is_other_stage = true,
+        TokenKind::Keyword(Kw::Vertex) => function.graphics = Some(GraphicsStage::Vertex),
+        TokenKind::Keyword(Kw::Fragment) => function.graphics = Some(GraphicsStage::Fragment),
         TokenKind::Keyword(Kw::Extern) => specs.is_extern = true,
         TokenKind::Keyword(Kw::Typedef) => specs.is_typedef = true,
         TokenKind::Keyword(Kw::Friend) => function.is_friend = true,
@@ -196,7 +195,7 @@ fn declaration_word(p: &mut Parser<'_>, specs: &mut Specifiers) -> bool {
             if !matches!(p.peek_at(1), TokenKind::Keyword(Kw::Void)) {
                 return false;
             }
-            function.is_other_stage = true;
+            function.graphics = GraphicsStage::of_attribute(name.as_str());
         }
         _ => return false,
     }
@@ -376,6 +375,7 @@ pub(super) fn is_type_keyword(keyword: Kw) -> bool {
             | Kw::ThreadgroupImageblock
             | Kw::Thread
             | Kw::ObjectData
+            | Kw::RayData
             | Kw::Struct
             | Kw::Class
             | Kw::Union

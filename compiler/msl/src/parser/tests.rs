@@ -235,10 +235,11 @@ fn node_ids_are_unique_among_the_library_its_deferred_bodies_and_the_units_on_to
     let text = "void f() { [] {}; } void g() { [] {}; }";
     let mut sink = Sink::new();
     let tokens = tokens(text, &mut sink);
-    let library = parse_library(tokens.clone(), &mut sink);
-    let unit = parse(&tokens, library.scopes, &mut sink);
+    let library = parse_library(tokens.clone(), Scopes::default(), &mut sink);
+    let on_top = parse_library(tokens.clone(), library.scopes, &mut sink);
+    let unit = parse(&tokens, on_top.scopes, &mut sink);
     assert!(!sink.has_errors(), "{:?}", sink.diagnostics());
-    let ids = [function_ids(&library.items), function_ids(&unit.items)].concat();
-    assert_eq!(ids.len(), 8);
-    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 8);
+    let ids = [library.items, on_top.items, unit.items].map(|items| function_ids(&items)).concat();
+    assert_eq!(ids.len(), 12);
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 12);
 }

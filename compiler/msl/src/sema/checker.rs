@@ -95,6 +95,13 @@ impl<'a> Checker<'a> {
         self.diagnostics.report(diagnostic);
     }
 
+    /// Reports what Metal has and we do not run. A check of everything makes no code, and accepts it.
+    pub(super) fn unsupported(&mut self, span: Span, message: impl Into<String>) {
+        if !self.checks_everything {
+            self.error("unsupported-feature", span, message);
+        }
+    }
+
     /// Poison: the result of an expression that is in error.
     pub(super) fn poison(&mut self, span: Span) -> hir::Expr {
         self.diagnostics.poison(span)

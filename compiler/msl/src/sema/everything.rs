@@ -10,7 +10,7 @@ use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer, Tag, tag_of};
 use super::{
     call, collect, entities, enumeration, function, lookup, noexcept, path, record, redeclare, resolve_type,
-    template_args, uninstantiated, using_rules, variable,
+    stage, template_args, uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
 use crate::hir::{FuncId, RecordId, Ty};
@@ -113,9 +113,6 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
 
 /// A function that is neither a template nor a member.
 fn check_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function, scope: ScopeId) {
-    if function.specifiers.is_other_stage {
-        return;
-    }
     let scope = match &function.scope {
         None => scope,
         Some(path) => {
@@ -127,6 +124,19 @@ fn check_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function, scope: 
     };
     let decl = cx.functions.declare(function, None, scope, None);
     check_declared(cx, decl, function.span);
+    if function.specifiers.graphics.is_some()
+        && let Some(func) = function::instantiate(cx, decl, Rc::from([]), function.span)
+    {
+        check_stage(cx, func);
+    }
+}
+
+/// What a graphics function has beside its body.
+fn check_stage(cx: &mut Checker<'_>, func: FuncId) {
+    let decl = cx.functions.inst(func).origin.decl();
+    if let Some(stage) = decl.and_then(|decl| cx.functions.decl(decl).ast.specifiers.graphics) {
+        stage::check(cx, func, stage);
+    }
 }
 
 /// The signature, the default arguments, and the body if there is one.
@@ -259,6 +269,7 @@ fn check_instantiation<'a>(
     }
     if let Some(func) = kernel::instantiated(cx, instantiation, scope) {
         check_if_defined(cx, func);
+        check_stage(cx, func);
     }
 }
 

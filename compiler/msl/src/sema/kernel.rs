@@ -24,8 +24,12 @@ use anymetal_ir::Query;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use instantiation::{function, instantiated};
-pub(super) use params::{attribute_index, check_params, thread_fact_type};
-pub(super) use stage_in::fetches;
+pub(super) use params::{
+    Slot, Table, assign_indices, attribute_index, check_params, condition, param_condition, param_index,
+    pointer_slot, thread_fact_type,
+};
+pub(super) use resources::{resource_param, resource_type};
+pub(super) use stage_in::{fetches, stage_in_attribute, stage_in_members};
 
 /// An entry point, before anything about it is checked.
 #[derive(Clone, Debug)]
@@ -59,17 +63,29 @@ fn host_name(attributes: &[ast::Attribute]) -> Option<Name> {
     }
 }
 
-/// The visible function templates of a layer by name, and whether they are defined.
-fn visible_templates(table: &Layer) -> FxHashMap<Name, bool> {
-    let mut found = FxHashMap::default();
-    for (_, entry) in table.own_items() {
-        let ItemKind::Function(function) = &entry.item.kind else { continue };
-        let ast::FunctionName::Name(name) = function.name else { continue };
-        if entry.item.template.is_some() && is_visible(&function.attributes) {
-            *found.entry(name).or_default() |= matches!(function.body, ast::FunctionBody::Block(_));
+/// Function templates of a layer by name, of whose instances none is a kernel.
+#[derive(Default)]
+struct Templates {
+    /// Visible ones, and whether they are defined.
+    visible: FxHashMap<Name, bool>,
+    graphics: FxHashSet<Name>,
+}
+
+impl Templates {
+    fn of(table: &Layer) -> Self {
+        let mut found = Self::default();
+        for (_, entry) in table.own_items() {
+            let ItemKind::Function(function) = &entry.item.kind else { continue };
+            let ast::FunctionName::Name(name) = function.name else { continue };
+            if entry.item.template.is_some() && is_visible(&function.attributes) {
+                *found.visible.entry(name).or_default() |=
+                    matches!(function.body, ast::FunctionBody::Block(_));
+            } else if entry.item.template.is_some() && function.specifiers.graphics.is_some() {
+                found.graphics.insert(name);
+            }
         }
+        found
     }
-    found
 }
 
 /// The names of the functions with a body, templates left out: a visible function may be declared as such and
@@ -88,7 +104,7 @@ fn defined_functions(table: &Layer) -> FxHashSet<String> {
 }
 
 /// The entry point an item declares, if any.
-fn entrance(table: &Layer, templates: &FxHashMap<Name, bool>, id: ItemId, entry: &Entry) -> Option<Entrance> {
+fn entrance(table: &Layer, templates: &Templates, id: ItemId, entry: &Entry) -> Option<Entrance> {
     match &entry.item.kind {
         ItemKind::Function(function) if is_visible(&function.attributes) => {
             let name = function.name.ordinary()?;
@@ -121,8 +137,11 @@ fn entrance(table: &Layer, templates: &FxHashMap<Name, bool>, id: ItemId, entry:
         }
         ItemKind::ExplicitInstantiation(instantiation) if !instantiation.is_record => {
             let name = host_name(&instantiation.attributes)?;
-            let template = instantiation.path.segments.last().and_then(|last| templates.get(&last.name));
-            let kind = match template {
+            let template = instantiation.path.segments.last()?.name;
+            if templates.graphics.contains(&template) {
+                return None;
+            }
+            let kind = match templates.visible.get(&template) {
                 Some(true) => EntranceKind::Visible,
                 Some(false) => EntranceKind::VisibleDeclaration,
                 None => EntranceKind::Kernel,
@@ -135,7 +154,7 @@ fn entrance(table: &Layer, templates: &FxHashMap<Name, bool>, id: ItemId, entry:
 
 /// The entry points of a layer, in the order they are declared.
 pub(super) fn entrances(table: &Layer) -> Vec<Entrance> {
-    let templates = visible_templates(table);
+    let templates = Templates::of(table);
     let mut found: Vec<Entrance> =
         table.own_items().filter_map(|(id, entry)| entrance(table, &templates, id, entry)).collect();
     let defined = defined_functions(table);
@@ -150,7 +169,7 @@ pub(super) fn entrances(table: &Layer) -> Vec<Entrance> {
 }
 
 /// Facts about the thread by attribute: the query and how many components it has.
-fn thread_attribute(name: &str) -> Option<(&'static str, Query, u8)> {
+pub(super) fn thread_attribute(name: &str) -> Option<(&'static str, Query, u8)> {
     const ALL: &[(&str, Query, u8)] = &[
         ("thread_position_in_grid", Query::ThreadPositionInGrid(0), 3),
         ("thread_position_in_threadgroup", Query::ThreadPositionInThreadgroup(0), 3),

@@ -21,6 +21,9 @@ const MAX_CANDIDATES: usize = 2_000_000;
 /// The deepest nesting of expressions and statements, instantiations included.
 const MAX_DEPTH: u32 = 6_000;
 
+/// The most colour attachments of a render pass.
+pub(super) const MAX_COLOR_ATTACHMENTS: u32 = 8;
+
 /// The deepest list that is tried. Trying a list checks it, and so for each list around it: beyond a few
 /// levels it is taken to fit.
 const MAX_TRIED_LISTS: u32 = 6;

@@ -34,38 +34,13 @@ pub(super) enum Miss {
 
 /// The part of Metal that a name belongs to, if it is one we do not have.
 fn unsupported(name: &str) -> Option<&'static str> {
-    let starts = |prefix: &str| name.starts_with(prefix);
-    if starts("texture2d_ms") || starts("depth2d_ms") || starts("sparse") {
-        Some("multisampled and sparse textures")
-    } else if starts("rasterization_rate_map") {
-        Some("rasterisation rate maps")
-    } else if starts("imageblock") || is_of_rendering(name) {
-        Some("image blocks and render pipelines")
-    } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {
-        Some("ray tracing types")
-    } else if starts("simdgroup_event") {
-        Some("asynchronous copies")
-    } else {
-        None
-    }
-}
-
-/// Whether it is a type of commands that draw, or of what feeds them.
-fn is_of_rendering(name: &str) -> bool {
-    name.starts_with("render_")
-        || matches!(name, "primitive_type" | "mesh_grid_properties" | "depth_stencil_state")
+    name.starts_with("simdgroup_event").then_some("asynchronous copies")
 }
 
 /// What to say of a `using namespace` that leads nowhere.
 pub(super) fn unknown_namespace(path: &Path, span: Span) -> Diagnostic {
     let shown = spelling::path(path);
-    let feature = path.segments.iter().find_map(|segment| unsupported(segment.name.as_str()));
-    match feature {
-        Some(feature) => {
-            Diagnostic::error("unsupported-feature", span, format!("`{shown}`: {feature} are not supported"))
-        }
-        None => Diagnostic::error("unknown-namespace", span, format!("no namespace named `{shown}`")),
-    }
+    Diagnostic::error("unknown-namespace", span, format!("no namespace named `{shown}`"))
 }
 
 /// The name a segment is looked up by.

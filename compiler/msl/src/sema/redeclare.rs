@@ -72,11 +72,17 @@ pub(super) fn check_members<'a>(cx: &mut Checker<'a>, owner: RecordId) {
     let Some(ast) = cx.records.get(owner).ast else { return };
     let mut by_name: FxHashMap<Name, Vec<Declared>> = FxHashMap::default();
     let mut names = Vec::new();
+    // Data members may have the name of a class without declared constructors (C++ [class.mem]).
+    let has_constructor = ast.members.iter().flatten().any(|item| match &item.kind {
+        ItemKind::Function(function) => matches!(function.name, ast::FunctionName::Constructor(_)),
+        _ => false,
+    });
     for item in ast.members.iter().flatten() {
+        let may_be_class = matches!(item.kind, ItemKind::Field(_)) && !has_constructor;
         for (name, declared) in of_member(item) {
             if Some(name) == ast.name && declared.kind == Kind::Function {
                 cx.error("redefinition", declared.span, "a constructor has no result type");
-            } else if Some(name) == ast.name {
+            } else if Some(name) == ast.name && !may_be_class {
                 let message = format!("member `{name}` has the same name as its class");
                 cx.error("redefinition", declared.span, message);
             }

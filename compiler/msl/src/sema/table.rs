@@ -155,7 +155,8 @@ impl Layer {
 
     /// Whether a place is in the files of the layer below, the Metal library.
     pub(super) fn is_below(&self, place: Span) -> bool {
-        self.below.iter().any(|below| below.items.iter().any(|entry| entry.item.span.file == place.file))
+        let mut layers = std::iter::successors(self.below.as_deref(), |layer| layer.below.as_deref());
+        layers.any(|layer| layer.items.iter().any(|entry| entry.item.span.file == place.file))
     }
 
     /// Whether a declaration is of this layer.

@@ -3,25 +3,18 @@
 
 mod accept;
 mod everything;
+mod graphics;
 mod kernels;
 mod objects;
 mod reject;
 
-use super::{Prelude, Unit};
+use super::Unit;
 use crate::functions::FunctionHandles;
 use crate::hir::Program;
-use crate::parser::{self, Scopes};
-use crate::pp::{self, IncludedFile, MacroTable};
+use crate::parser;
+use crate::pp::{self, IncludedFile};
+use crate::prelude;
 use anymetal_diagnostics::{EnabledWarnings, Sink, SourceMap};
-use std::sync::{Arc, OnceLock};
-
-/// The library, parsed once.
-struct Loaded {
-    map: SourceMap,
-    macros: MacroTable,
-    scopes: Scopes,
-    prelude: Arc<Prelude>,
-}
 
 struct NoIncludes;
 
@@ -31,32 +24,17 @@ impl pp::IncludeLoader for NoIncludes {
     }
 }
 
-fn library() -> &'static Loaded {
-    static LOADED: OnceLock<Loaded> = OnceLock::new();
-    LOADED.get_or_init(|| {
-        let (mut map, mut sink) = (SourceMap::new(), Sink::new());
-        let main = crate::library::add_sources(&mut map);
-        let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
-        let mut loader = crate::library::Headers;
-        let output = pp::preprocess(main, &MacroTable::default(), &options, &mut loader, &mut map, &mut sink);
-        let parsed = parser::parse(&output.tokens, Scopes::default(), &mut sink);
-        let prelude = Prelude::build(parsed.items, &mut sink);
-        assert!(!sink.has_errors(), "{}", anymetal_diagnostics::render_text(&map, sink.diagnostics(), false));
-        Loaded { map, macros: output.macros, scopes: parsed.scopes, prelude }
-    })
-}
-
 /// A program's unit, or the messages of the stages before.
 fn unit(source: &str) -> (Unit, SourceMap, Sink) {
-    let library = library();
-    let mut map = library.map.clone();
+    let (headers, library) = (prelude::headers(), prelude::with_graphics());
+    let mut map = headers.map.clone();
     let mut sink = Sink::new();
     let text = format!("#include <metal_stdlib>\nusing namespace metal;\n{source}");
     let main = map.add_file("test.metal", text);
     let options = pp::Options::default();
-    let output = pp::preprocess(main, &library.macros, &options, &mut NoIncludes, &mut map, &mut sink);
+    let output = pp::preprocess(main, &headers.macros, &options, &mut NoIncludes, &mut map, &mut sink);
     let parsed = parser::parse(&output.tokens, library.scopes.clone(), &mut sink);
-    let unit = Unit::new(library.prelude.clone(), parsed.items, EnabledWarnings::default(), &mut sink);
+    let unit = Unit::new(library.symbols.clone(), parsed.items, EnabledWarnings::default(), &mut sink);
     (unit, map, sink)
 }
 

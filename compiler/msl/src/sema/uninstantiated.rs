@@ -13,7 +13,7 @@ use super::entities::{Found, TArg};
 use super::everything;
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
-use super::{function, lookup, noexcept, record, resolve_type};
+use super::{function, lookup, noexcept, record, resolve_type, stage};
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty};
 use std::rc::Rc;
@@ -57,6 +57,9 @@ fn check_function<'a>(
     noexcept::check_specifier(cx, decl, func);
     if function::has_code(cx, func) {
         function::ensure_body(cx, func);
+    }
+    if let Some(stage) = function.specifiers.graphics {
+        stage::check(cx, func, stage);
     }
 }
 

@@ -93,7 +93,14 @@ fn undefined_body(cx: &mut Checker<'_>, id: FuncId, decl: FnDeclId) {
         cx.functions.inst_mut(id).hir = Some(Rc::new(code));
         return;
     }
-    let message = format!("`{}` is used but never defined", cx.functions.inst(id).name);
+    let name = &cx.functions.inst(id).name;
+    // What the library declares only is for functions that do not run.
+    if cx.table.is_below(cx.functions.inst(id).span) {
+        let message = format!("`{name}` can be checked, but not run");
+        cx.unsupported(requested, message);
+        return;
+    }
+    let message = format!("`{name}` is used but never defined");
     let mut diagnostic = Diagnostic::error("undefined-function", requested, message);
     if kernel::visible_name(cx, id, decl).is_some() {
         diagnostic = diagnostic

@@ -4,27 +4,32 @@
 
 use super::{resources, stage_in, thread_attribute};
 use crate::ast;
-use crate::hir::{Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, TyKind, Types};
+use crate::hir::{Expr, ExprKind, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, TyKind, Types};
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::{evaluate, expr, function, record};
+use crate::sema::{evaluate, expr, function, record, stage, walk};
 use crate::token::Name;
 use anymetal_abi::textures::{MAX_SAMPLERS, MAX_TEXTURES};
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
 
 /// A parameter whose index may still have to be assigned.
-pub(super) struct Slot {
-    pub(super) param: usize,
-    pub(super) index: Option<u32>,
-    pub(super) table: Table,
+#[derive(Debug)]
+pub(in crate::sema) struct Slot {
+    /// The number of the parameter.
+    pub(in crate::sema) param: usize,
+    pub(in crate::sema) index: Option<u32>,
+    pub(in crate::sema) table: Table,
     /// How many indices it takes.
-    pub(super) count: u32,
+    pub(in crate::sema) count: u32,
+    /// Whether a function constant says if it exists: it may share its index.
+    pub(in crate::sema) is_conditional: bool,
+    pub(in crate::sema) span: Span,
 }
 
 /// Which indices: those of each kind of parameter are its own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Table {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::sema) enum Table {
     Buffer,
     Threadgroup,
     Texture,
@@ -69,7 +74,10 @@ pub(in crate::sema) fn check_params(cx: &mut Checker<'_>, func: FuncId) -> Optio
         return None;
     }
     stage_in::check_one_stage_in(&mut cx.diagnostics, &params);
-    assign_indices(&mut cx.diagnostics, &slots, &mut params);
+    let indices = assign_indices(&mut cx.diagnostics, &slots);
+    for (slot, index) in slots.iter().zip(indices) {
+        set_index(&mut params[slot.param].kind, index);
+    }
     (cx.diagnostics.error_count() == errors).then_some(params)
 }
 
@@ -91,15 +99,33 @@ fn check_param<'a>(
     let Some((element, is_reference)) = pointee else {
         return match resources::resource_type(cx, ty, param.span) {
             Some(resource) => resources::resource_param(cx, param, resource, position, slots),
-            None => thread_param(&cx.types, &mut cx.diagnostics, param, ty),
+            None => thread_param(cx, param, ty),
         };
     };
+    let (slot, enabled) = pointer_slot(cx, param, element, position)?;
+    let is_threadgroup = slot.table == Table::Threadgroup;
+    slots.push(slot);
+    Some(match is_threadgroup {
+        true => KernelParamKind::ThreadgroupMemory { index: 0, element, is_reference, enabled },
+        false => KernelParamKind::Buffer { index: 0, element, is_reference, enabled },
+    })
+}
+
+/// The place of a parameter that is a pointer or reference, and the condition under which it exists.
+pub(in crate::sema) fn pointer_slot<'a>(
+    cx: &mut Checker<'a>,
+    param: &'a ast::Param,
+    element: QualTy,
+    position: usize,
+) -> Option<(Slot, Option<Expr>)> {
     if !record::complete_type(cx, element.ty, param.span) {
         return None;
     }
     if resources::has_tensor(&cx.types, &cx.names, element.ty) {
-        let message = "tensors in memory that kernels read (argument buffers) are not supported";
-        cx.error("unsupported-feature", param.span, message);
+        cx.unsupported(
+            param.span,
+            "tensors in memory that kernels read (argument buffers) are not supported",
+        );
         return None;
     }
     let resource = [cx.names.texture, cx.names.sampler];
@@ -109,29 +135,19 @@ fn check_param<'a>(
         return None;
     }
     let enabled = param_condition(cx, param)?;
-    let threadgroup = element.space == Space::Threadgroup;
-    let table = if threadgroup { Table::Threadgroup } else { Table::Buffer };
+    let table = if element.space == Space::Threadgroup { Table::Threadgroup } else { Table::Buffer };
     let index = param_index(cx, param, table)?;
-    let slot = Slot { param: position, index, table, count: 1 };
-    match element.space {
-        Space::Device | Space::Constant => {
-            slots.push(slot);
-            Some(KernelParamKind::Buffer { index: 0, element, is_reference, enabled })
-        }
-        Space::Threadgroup => {
-            slots.push(slot);
-            Some(KernelParamKind::ThreadgroupMemory { index: 0, element, is_reference, enabled })
-        }
-        Space::Thread => {
-            let message = "a kernel's pointer must be to device, constant or threadgroup memory";
-            cx.error("kernel-parameter", param.span, message);
-            None
-        }
+    if element.space == Space::Thread {
+        let message = "a kernel's pointer must be to device, constant or threadgroup memory";
+        cx.error("kernel-parameter", param.span, message);
+        return None;
     }
+    let is_conditional = enabled.is_some();
+    Some((Slot { param: position, index, table, count: 1, is_conditional, span: param.span }, enabled))
 }
 
 /// The index that an attribute gives: `Some(None)` when there is none.
-pub(super) fn param_index<'a>(
+pub(in crate::sema) fn param_index<'a>(
     cx: &mut Checker<'a>,
     param: &'a ast::Param,
     table: Table,
@@ -158,6 +174,10 @@ pub(in crate::sema) fn attribute_index<'a>(
         return None;
     };
     let value = expr::check(cx, arg);
+    if names_function_constant(&value) {
+        cx.unsupported(arg.span, "indices that function constants give are not supported");
+        return None;
+    }
     let index = evaluate::constant_integer(cx, value)?;
     if !(0..=i128::from(last)).contains(&index) {
         let message = format!("an index is between 0 and {last}, not {index}");
@@ -167,25 +187,46 @@ pub(in crate::sema) fn attribute_index<'a>(
     Some(index as u32)
 }
 
+fn names_function_constant(value: &Expr) -> bool {
+    let mut found = false;
+    walk::each_expr(value, &mut |expr| found |= matches!(expr.kind, ExprKind::FunctionConstant(_)));
+    found
+}
+
 /// The condition of `[[function_constant(c)]]`: `Some(None)` when there is none.
-pub(super) fn param_condition<'a>(cx: &mut Checker<'a>, param: &'a ast::Param) -> Option<Option<Expr>> {
+pub(in crate::sema) fn param_condition<'a>(
+    cx: &mut Checker<'a>,
+    param: &'a ast::Param,
+) -> Option<Option<Expr>> {
     let found = param.attributes.iter().find(|attribute| attribute.name == cx.names.function_constant);
-    let Some(attribute) = found else { return Some(None) };
+    match found {
+        Some(attribute) => condition(cx, attribute).map(Some),
+        None => Some(None),
+    }
+}
+
+/// The condition of `[[function_constant(c)]]`.
+pub(in crate::sema) fn condition<'a>(cx: &mut Checker<'a>, attribute: &'a ast::Attribute) -> Option<Expr> {
     let Some(arg) = attribute.args.first() else {
         cx.error("attribute-argument", attribute.span, "`function_constant` takes the name of a constant");
         return None;
     };
     let value = expr::check(cx, arg);
     let value = expr::condition(cx, value);
-    (!value.ty.ty.is_error()).then_some(Some(value))
+    (!value.ty.ty.is_error()).then_some(value)
 }
 
-fn thread_param(
-    types: &Types,
-    diagnostics: &mut Diagnostics,
-    param: &ast::Param,
-    ty: QualTy,
-) -> Option<KernelParamKind> {
+fn thread_param(cx: &mut Checker<'_>, param: &ast::Param, ty: QualTy) -> Option<KernelParamKind> {
+    let object = cx.types.as_record(ty.ty).and_then(|id| stage::object(&cx.types, id));
+    let tile_value = param.attributes.iter().any(|attribute| stage::is_tile_value(attribute, &cx.types, ty));
+    if tile_value || object.is_some_and(stage::Object::is_of_kernels) {
+        let shown = cx.show(ty);
+        let message =
+            format!("parameters of tile functions and ray tracing are not supported, here `{shown}`");
+        cx.unsupported(param.span, message);
+        return None;
+    }
+    let (types, diagnostics) = (&cx.types, &mut cx.diagnostics);
     let known = param.attributes.iter().find_map(|attribute| thread_attribute(attribute.name.as_str()));
     let Some((attribute, query, components)) = known else {
         let name = param.name.map_or_else(String::new, |name| format!(" `{name}`"));
@@ -224,50 +265,42 @@ pub(in crate::sema) fn thread_fact_type(
     Some((elem, len))
 }
 
-/// Gives each parameter without an index the lowest that no other one has, in order.
-fn assign_indices(diagnostics: &mut Diagnostics, slots: &[Slot], params: &mut [KernelParam]) {
+/// The index of each parameter: its own, or the lowest that no other has, in order.
+pub(in crate::sema) fn assign_indices(diagnostics: &mut Diagnostics, slots: &[Slot]) -> Vec<u32> {
+    let mut indices = vec![0; slots.len()];
     for table in Table::ALL {
-        let of_table = || slots.iter().filter(move |slot| slot.table == table);
+        let of_table = || slots.iter().enumerate().filter(move |(_, slot)| slot.table == table);
         let mut used: Vec<u32> = Vec::new();
-        for slot in of_table() {
+        for (n, slot) in of_table() {
             let Some(index) = slot.index else { continue };
             let taken = index..index + slot.count;
-            let span = params[slot.param].span;
             if taken.end > table.last() + 1 {
                 let message =
                     format!("the last of its indices is {}, beyond {}", taken.end - 1, table.last());
-                diagnostics.error("attribute-argument", span, message);
+                diagnostics.error("attribute-argument", slot.span, message);
             }
             // Parameters that exclude each other by function constants may share an index.
             let shared = used.iter().find(|used| taken.contains(used));
-            if let Some(index) = shared.filter(|_| !is_conditional(&mut params[slot.param].kind)) {
-                diagnostics.error(
-                    "duplicate-index",
-                    span,
-                    format!("index {index} is given to two parameters"),
-                );
+            if let Some(index) = shared.filter(|_| !slot.is_conditional) {
+                let message = format!("index {index} is given to two parameters");
+                diagnostics.error("duplicate-index", slot.span, message);
             }
             used.extend(taken);
-            set_index(&mut params[slot.param].kind, index);
+            indices[n] = index;
         }
-        for slot in of_table().filter(|slot| slot.index.is_none()) {
+        for (n, slot) in of_table().filter(|(_, slot)| slot.index.is_none()) {
             let is_free = |&first: &u32| !(first..first + slot.count).any(|index| used.contains(&index));
             let first =
                 (0..=table.last()).find(is_free).filter(|first| first + slot.count <= table.last() + 1);
             let Some(first) = first else {
-                let span = params[slot.param].span;
-                diagnostics.error("attribute-argument", span, "no index is left for this parameter");
+                diagnostics.error("attribute-argument", slot.span, "no index is left for this parameter");
                 continue;
             };
             used.extend(first..first + slot.count);
-            set_index(&mut params[slot.param].kind, first);
+            indices[n] = first;
         }
     }
-}
-
-fn is_conditional(kind: &mut KernelParamKind) -> bool {
-    matches!(kind, KernelParamKind::StageIn { .. } | KernelParamKind::Thread { .. })
-        || kind.enabled_mut().is_some()
+    indices
 }
 
 fn set_index(kind: &mut KernelParamKind, value: u32) {

@@ -8,7 +8,6 @@ use super::params::{Slot, Table};
 use crate::ast;
 use crate::hir::{KernelParamKind, QualTy, RecordId, ResourceKind, TensorParam, Ty, TyKind, Types};
 use crate::sema::checker::Checker;
-use crate::sema::diagnostics::Diagnostics;
 use crate::sema::entities::TArg;
 use crate::sema::enumeration::Enums;
 use crate::sema::names::KnownNames;
@@ -23,14 +22,15 @@ use anymetal_ir::{Access, Space};
 const TENSOR_OF_THE_HOST: &str = "tensor_handle";
 
 /// The type of a parameter that is a texture, sampler, function table or tensor.
-pub(super) struct ResourceType {
-    kind: ResourceKind,
+#[derive(Debug)]
+pub(in crate::sema) struct ResourceType {
+    pub(in crate::sema) kind: ResourceKind,
     element: Ty,
     count: u32,
 }
 
 /// The texture or sampler, or the array of them, that a type is.
-pub(super) fn resource_type(cx: &mut Checker<'_>, ty: QualTy, span: Span) -> Option<ResourceType> {
+pub(in crate::sema) fn resource_type(cx: &mut Checker<'_>, ty: QualTy, span: Span) -> Option<ResourceType> {
     let record = cx.types.as_record(ty.ty)?;
     record::complete_type(cx, ty.ty, span);
     if let Some(kind) = resource_kind(cx, record) {
@@ -101,7 +101,7 @@ pub(super) fn has_tensor(types: &Types, names: &KnownNames, ty: Ty) -> bool {
     }
 }
 
-pub(super) fn resource_param<'a>(
+pub(in crate::sema) fn resource_param<'a>(
     cx: &mut Checker<'a>,
     param: &'a ast::Param,
     resource: ResourceType,
@@ -115,18 +115,19 @@ pub(super) fn resource_param<'a>(
         ResourceKind::FunctionTable | ResourceKind::Tensor(_) => Table::Buffer,
     };
     if let ResourceKind::Tensor(tensor) = kind
-        && !is_bindable(&mut cx.diagnostics, &tensor, count, param.span)
+        && !is_bindable(cx, &tensor, count, param.span)
     {
         return None;
     }
     let index = params::param_index(cx, param, table)?;
     let enabled = params::param_condition(cx, param)?;
-    slots.push(Slot { param: position, index, table, count });
+    let is_conditional = enabled.is_some();
+    slots.push(Slot { param: position, index, table, count, is_conditional, span: param.span });
     Some(KernelParamKind::Resource { kind, index: 0, count, element, enabled })
 }
 
 /// Whether the host can bind a parameter that is `count` tensors.
-fn is_bindable(diagnostics: &mut Diagnostics, tensor: &TensorParam, count: u32, span: Span) -> bool {
+fn is_bindable(cx: &mut Checker<'_>, tensor: &TensorParam, count: u32, span: Span) -> bool {
     let problem = if count > 1 {
         "arrays of tensors that the host binds are not supported".to_owned()
     } else if tensor.rank as usize > MAX_RANK {
@@ -136,6 +137,6 @@ fn is_bindable(diagnostics: &mut Diagnostics, tensor: &TensorParam, count: u32, 
     } else {
         return true;
     };
-    diagnostics.error("unsupported-feature", span, problem);
+    cx.unsupported(span, problem);
     false
 }

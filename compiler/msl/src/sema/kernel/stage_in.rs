@@ -12,7 +12,6 @@ use crate::hir::{
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::entities::Found;
-use crate::sema::record::Records;
 use crate::sema::{call, function, lookup, record};
 use crate::token::Name;
 use anymetal_abi::stage_input::MAX_ATTRIBUTES;
@@ -39,8 +38,11 @@ pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &'a ast::Param, ty: QualTy)
     }
     let errors = cx.diagnostics.error_count();
     let mut members: Vec<StageInMember> = Vec::new();
-    for field in cx.types.record(record).fields.clone() {
-        let Some((span, member)) = stage_in_member(cx, record, &field, param.span) else { continue };
+    for (field, declared) in stage_in_members(cx, record, param.span) {
+        let Some((attribute, elem, len)) = stage_in_attribute(cx, record, &field, declared) else { continue };
+        let Some(fetch) = stage_in_function(cx, elem, declared.span) else { continue };
+        let (name, offset, span) = (field.name, field.offset, declared.span);
+        let member = StageInMember { name, attribute, elem, len, offset, fetch };
         if members.iter().any(|other| other.attribute == member.attribute) {
             let message = format!("attribute {} is given to two members", member.attribute);
             cx.error("duplicate-index", span, message);
@@ -50,23 +52,45 @@ pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &'a ast::Param, ty: QualTy)
     (cx.diagnostics.error_count() == errors).then_some(KernelParamKind::StageIn { members })
 }
 
-fn stage_in_member(
-    cx: &mut Checker<'_>,
+/// The members of a structure in its own body, as laid out and as declared.
+pub(in crate::sema) fn stage_in_members<'a>(
+    cx: &mut Checker<'a>,
+    record: RecordId,
+    used: Span,
+) -> Vec<(FieldInfo, &'a ast::Field)> {
+    let items = cx.records.get(record).ast.and_then(|ast| ast.members.as_ref());
+    let declared = |name: Name| {
+        items.into_iter().flatten().find_map(|item| match &item.kind {
+            ItemKind::Field(field) if field.name == Some(name) => Some(&**field),
+            _ => None,
+        })
+    };
+    let mut members = Vec::new();
+    for field in cx.types.record(record).fields.clone() {
+        match declared(field.name) {
+            Some(declared) => members.push((field, declared)),
+            None => {
+                let message = "stage-in data have no members of a base class, and none without a name";
+                cx.error("stage-in", used, message);
+            }
+        }
+    }
+    members
+}
+
+/// The number of `[[attribute(n)]]`, and the type, of a member that is fetched per vertex or per thread.
+pub(in crate::sema) fn stage_in_attribute<'a>(
+    cx: &mut Checker<'a>,
     record: RecordId,
     field: &FieldInfo,
-    param: Span,
-) -> Option<(Span, StageInMember)> {
-    let Some(declared) = declared_field(&cx.records, record, field.name) else {
-        let message = "stage-in data have no members of a base class, and none without a name";
-        cx.error("stage-in", param, message);
-        return None;
-    };
+    declared: &'a ast::Field,
+) -> Option<(u32, ScalarTy, u8)> {
     let (elem, len) = stage_in_type(&cx.types, &mut cx.diagnostics, field, declared.span)?;
     let has = |name: Name| declared.attributes.iter().find(|attribute| attribute.name == name);
+    let scope = cx.records.get(record).scope;
     if let Some(attribute) = has(cx.names.function_constant) {
-        let message = "members of stage-in data with `function_constant` are not supported";
-        cx.error("unsupported-feature", attribute.span, message);
-        return None;
+        cx.in_scope(scope, |cx| params::condition(cx, attribute));
+        cx.unsupported(attribute.span, "members of stage-in data with `function_constant` are not supported");
     }
     let Some(attribute) = has(cx.names.attribute) else {
         let message = format!("member `{}` of stage-in data has no attribute number", field.name);
@@ -74,20 +98,8 @@ fn stage_in_member(
         cx.report(Diagnostic::error("stage-in", declared.span, message).with_hint(hint));
         return None;
     };
-    let scope = cx.records.get(record).scope;
     let index = cx.in_scope(scope, |cx| params::attribute_index(cx, attribute, MAX_ATTRIBUTES - 1))?;
-    let fetch = stage_in_function(cx, elem, declared.span)?;
-    let member = StageInMember { name: field.name, attribute: index, elem, len, offset: field.offset, fetch };
-    Some((declared.span, member))
-}
-
-/// The declaration of a data member in the structure's own body.
-fn declared_field<'a>(records: &Records<'a>, record: RecordId, name: Name) -> Option<&'a ast::Field> {
-    let members = records.get(record).ast?.members.as_ref()?;
-    members.iter().find_map(|item| match &item.kind {
-        ItemKind::Field(field) if field.name == Some(name) => Some(&**field),
-        _ => None,
-    })
+    Some((index, elem, len))
 }
 
 /// The scalar or vector that a member is.

@@ -31,7 +31,7 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
             let is_addressed = std::ptr::eq(addressed, expr);
             element(types, array, index, is_addressed, expr, &mut found);
         }
-        ExprKind::Call(func, _) if is_kernel(cx, *func) => {
+        ExprKind::Call(func, _) if is_entry_point(cx, *func) => {
             kernel_calls.push(expr.span);
         }
         ExprKind::Deref(pointer) if !std::ptr::eq(addressed, expr) && is_null(pointer) => {
@@ -48,13 +48,15 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
         warn(cx, id, span, message);
     }
     for span in kernel_calls {
-        cx.error("kernel-call", span, "a kernel cannot be called by another function");
+        let message = "a kernel or a graphics function cannot be called by another function";
+        cx.error("kernel-call", span, message);
     }
 }
 
-fn is_kernel(cx: &Checker<'_>, func: FuncId) -> bool {
+fn is_entry_point(cx: &Checker<'_>, func: FuncId) -> bool {
     let decl = cx.functions.inst(func).origin.decl();
-    decl.is_some_and(|decl| cx.functions.decl(decl).ast.specifiers.is_kernel)
+    let specifiers = decl.map(|decl| cx.functions.decl(decl).ast.specifiers);
+    specifiers.is_some_and(|specifiers| specifiers.is_kernel || specifiers.graphics.is_some())
 }
 
 fn division(types: &Types, op: BinaryOp, by: &Expr, expr: &Expr, found: &mut Vec<Found>) {

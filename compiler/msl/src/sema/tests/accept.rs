@@ -260,7 +260,7 @@ fn references_in_classes() {
 fn units_are_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<super::Unit>();
-    shared::<super::Prelude>();
+    shared::<super::super::Prelude>();
 }
 
 #[test]

@@ -66,7 +66,8 @@ fn redeclarations() {
     reject("enum E { a }; enum F { a };", &["redefinition"]);
     reject("struct S { void f(); void f(); };", &["redefinition"]);
     reject("struct S { int f; void f(); };", &["redefinition"]);
-    reject("struct S { int S; };", &["redefinition"]);
+    reject("struct S { S(); int S; };", &["redefinition"]);
+    accept("struct S { int S; };");
     reject("void f() {} struct S { friend void f() {} };", &["redefinition"]);
     reject("void f() { if (int x = 1) { int x; } }", &["redefinition"]);
     accept(

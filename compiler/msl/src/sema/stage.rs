@@ -1,0 +1,64 @@
+//! Graphics functions: vertex, fragment, object, mesh and intersection functions (MSL 5.1, 5.2).
+//!
+//! They are checked and not run, so that nothing here is passed to lowering. `attributes` is the table of
+//! built-in values, `members` describes parameters and members of structures, `inputs` checks parameters,
+//! `stage_in` per-vertex and per-fragment data, `outputs` results. Rules that kernels share are in
+//! [`super::kernel`].
+//!
+//! Start with [`check`].
+
+mod attributes;
+mod inputs;
+mod members;
+mod objects;
+mod outputs;
+mod stage_in;
+
+use super::checker::Checker;
+use super::function;
+use super::kernel;
+use crate::ast::{self, GraphicsStage};
+use crate::hir::FuncId;
+use anymetal_diagnostics::Span;
+
+pub(super) use attributes::is_tile_value;
+pub(super) use objects::{Object, object};
+
+/// Checks the attributes, parameters and result of a graphics function; its body is checked as any other.
+pub(super) fn check(cx: &mut Checker<'_>, func: FuncId, stage: GraphicsStage) {
+    let Some(decl) = cx.functions.inst(func).origin.decl() else { return };
+    let (ast, scope) = match function::find_definition(cx, func, decl) {
+        Some(definition) => (definition.ast, definition.scope),
+        None => (cx.functions.decl(decl).ast, cx.functions.inst(func).scope),
+    };
+    function_attributes(cx, ast, stage);
+    let max_threads = kernel::max_threads(cx, func);
+    kernel::required_threads(cx, func, max_threads);
+    cx.in_scope(scope, |cx| {
+        inputs::check(cx, func, ast, stage);
+        outputs::check(cx, func, ast, stage);
+    });
+}
+
+/// Attributes of the function that belong to functions of certain stages.
+fn function_attributes(cx: &mut Checker<'_>, ast: &ast::Function, stage: GraphicsStage) {
+    use GraphicsStage::{Fragment, Mesh, Object, Vertex};
+    for attribute in &ast.attributes {
+        let stages: &[GraphicsStage] = match attribute.name.as_str() {
+            "early_fragment_tests" => &[Fragment],
+            "patch" => &[Vertex],
+            "max_total_threadgroups_per_mesh_grid" => &[Object],
+            "max_total_threads_per_threadgroup" | "required_threads_per_threadgroup" => &[Object, Mesh],
+            _ => continue,
+        };
+        if !stages.contains(&stage) {
+            wrong_stage(cx, attribute.name.as_str(), attribute.span, stage);
+        }
+    }
+}
+
+/// Reports an attribute that functions of the stage do not have.
+fn wrong_stage(cx: &mut Checker<'_>, attribute: &str, span: Span, stage: GraphicsStage) {
+    let message = format!("`{attribute}` is not for {} functions", stage.name());
+    cx.error("stage-attribute", span, message);
+}
