@@ -93,7 +93,7 @@ const OVERLOADS: Proof = Proof::RustTest("compiler/msl/src/sema/tests/objects.rs
 const BOMBS: Proof = Proof::RustTest("compiler/driver/tests/budgets/bombs.rs");
 
 /// Of errors in code that no entry point reaches.
-const EVERYTHING: Proof = Proof::RustTest("compiler/msl/src/sema/tests/everything.rs");
+const WHOLE_PROGRAM: Proof = Proof::RustTest("compiler/msl/src/sema/tests/whole_program.rs");
 
 /// Of errors without an explanation.
 const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
@@ -234,7 +234,7 @@ const ANALYSIS: &[Entry] = &[
     id("cast-to-reference", "a value is cast to a reference"),
     id("class-deduction", "the template arguments of a class cannot be deduced from its initialiser"),
     id("conflicting-spaces", "an alias that has an address space is given another"),
-    other("deduced-result", "a result type that is deduced differently, or cannot be deduced", EVERYTHING),
+    other("deduced-result", "a result type that is deduced differently, or cannot be deduced", WHOLE_PROGRAM),
     id(
         "deleted-function",
         "a use of a function that is `= delete`, or of a copy or default constructor, or assignment, that C++ deletes",
@@ -283,12 +283,12 @@ const ANALYSIS: &[Entry] = &[
     other(
         "missing-template",
         "template arguments of a member of a dependent type, without `template` before its name",
-        EVERYTHING,
+        WHOLE_PROGRAM,
     ),
     other(
         "narrowing",
         "a constant that does not fit the type of an enumerator or a template parameter",
-        EVERYTHING,
+        WHOLE_PROGRAM,
     ),
     id("nested-designator", "`.a.b =` in an initialiser list, which is not supported"),
     id("no-conversion", "a value cannot be converted to the type that is needed"),
@@ -302,7 +302,7 @@ const ANALYSIS: &[Entry] = &[
     other(
         "no-such-member",
         "a definition of a member outside of its class that the class does not declare",
-        EVERYTHING,
+        WHOLE_PROGRAM,
     ),
     id("no-this", "`this` outside of methods"),
     id("not-a-class", "`::` after a type that is not a class"),
@@ -318,7 +318,11 @@ const ANALYSIS: &[Entry] = &[
     id("not-callable", "a call of a value that is not a function"),
     id("not-captured", "a lambda or local class uses a variable that it does not capture"),
     id("not-constant", "an expression that must be constant is not"),
-    other("not-defaultable", "`= default` of a function that is not a special member function", EVERYTHING),
+    other(
+        "not-defaultable",
+        "`= default` of a function that is not a special member function",
+        WHOLE_PROGRAM,
+    ),
     id("not-indexable", "`[]` on a value that has no elements"),
     other("not-understood", "an error without an explanation of its own", FALLBACK),
     other("overload-limit", "overload resolution tries too many functions", OVERLOADS),
@@ -328,7 +332,7 @@ const ANALYSIS: &[Entry] = &[
     id("program-scope-space", "a variable at program scope that is not in constant memory"),
     id("recursive-alias", "a type alias that is defined by itself"),
     id("recursive-constant", "a constant whose value depends on itself"),
-    other("recursive-default", "a default argument that needs its own value", EVERYTHING),
+    other("recursive-default", "a default argument that needs its own value", WHOLE_PROGRAM),
     id("redefinition", "a name or member is declared twice"),
     id("reference-to-void", "a reference to `void`"),
     id("stage-in", "stage-in data that are not a structure, or a member that cannot be stage-in data"),
@@ -368,7 +372,7 @@ const ANALYSIS: &[Entry] = &[
     other(
         "using-declaration",
         "a using-declaration that names something that it cannot make a member or name",
-        EVERYTHING,
+        WHOLE_PROGRAM,
     ),
     id("value-expected", "a type as the argument of a value parameter"),
     id("variadic-function", "a function with `...`"),

@@ -90,13 +90,13 @@ mod collect;
 mod compiler_builtin;
 mod construct;
 mod convert;
+mod declaration_order;
 mod deduce;
 mod diagnostics;
 mod dispatch;
 mod entities;
 mod enumeration;
 mod evaluate;
-mod everything;
 mod expr;
 mod fn_context;
 mod fold;
@@ -114,7 +114,6 @@ mod member;
 mod names;
 mod noexcept;
 mod operator;
-mod order;
 mod out_of_line;
 mod overload;
 mod packs;
@@ -141,6 +140,7 @@ mod value_category;
 mod values;
 mod variable;
 mod walk;
+mod whole_program;
 
 #[cfg(test)]
 mod tests;
@@ -302,7 +302,7 @@ impl Unit {
         // A failure that the parser has reported is not reported again.
         let is_explained = sink.has_errors();
         self.check_alone(sink, |checker, layer| {
-            everything::check(checker, layer, &self.entrances);
+            whole_program::check(checker, layer, &self.entrances);
             if !is_explained {
                 checker.diagnostics.finish();
             }

@@ -1,7 +1,8 @@
 //! Name lookup: what a name means in a scope, a namespace or a class.
 //!
 //! All declarations of a namespace are visible everywhere in it, wherever they stand; that is more than C++
-//! shows to code above them, and never less. A check of everything refuses the rest (`order`). Lookup ends
+//! shows to code above them, and never less. A check of everything refuses the rest (`declaration_order`).
+//! Lookup ends
 //! at the first scope that knows the name. `table::visible` decides which namespaces are searched.
 
 use super::checker::Checker;

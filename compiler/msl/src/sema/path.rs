@@ -6,7 +6,7 @@ use super::entities::{Found, LocalDecl, TArg};
 use super::record::Records;
 use super::scopes::Scopes;
 use super::table::{NsId, operator_key};
-use super::{access, ambiguity, lookup, order, record, spelling, template_args};
+use super::{access, ambiguity, declaration_order, lookup, record, spelling, template_args};
 use crate::ast::{self, Path, PathSegment};
 use crate::hir::{QualTy, TyKind};
 use crate::token::Name;
@@ -75,7 +75,10 @@ pub(super) fn resolve_prefix<'a>(
         return Err(Miss::Reported);
     };
     let declares_itself = path.span.lo < first.span.lo;
-    if !path.global && !declares_itself && class.is_none() && order::is_too_early(cx, &found, key, first.span)
+    if !path.global
+        && !declares_itself
+        && class.is_none()
+        && declaration_order::is_too_early(cx, &found, key, first.span)
     {
         let miss = Miss::Unknown { name: key, span: first.span, within: None };
         if rest.is_empty() {

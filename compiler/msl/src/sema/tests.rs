@@ -2,11 +2,11 @@
 //! a kernel, and the objects of a check.
 
 mod accept;
-mod everything;
 mod graphics;
 mod kernels;
 mod objects;
 mod reject;
+mod whole_program;
 
 use super::Unit;
 use crate::functions::FunctionHandles;

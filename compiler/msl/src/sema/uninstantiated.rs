@@ -10,9 +10,9 @@
 use super::checker::Checker;
 use super::diagnostics::DEPENDENT;
 use super::entities::{Found, TArg};
-use super::everything;
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
+use super::whole_program;
 use super::{function, lookup, noexcept, record, resolve_type, stage};
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty};
@@ -79,7 +79,7 @@ fn check_record<'a>(
         let Some(Found::ClassTemplate(class)) = found else { return };
         if class.primary.id == record.id {
             let ty = record::instantiate(cx, &class, args);
-            everything::check_record(cx, ty, record.span);
+            whole_program::check_record(cx, ty, record.span);
         }
         return;
     }
@@ -89,7 +89,7 @@ fn check_record<'a>(
     let named =
         NamedRecord { name, is_union, ast: Some(record), template: None, args: Rc::from([]), scope: inner };
     let id = cx.records.add(&mut cx.types, named);
-    everything::check_record(cx, cx.records.get(id).ty, record.span);
+    whole_program::check_record(cx, cx.records.get(id).ty, record.span);
 }
 
 /// An argument for each parameter of which nothing is known.

@@ -13,7 +13,7 @@ use crate::sema::diagnostics::{Deferred, Diagnostics};
 use crate::sema::entities::Found;
 use crate::sema::fn_context::FnContext;
 use crate::sema::record::Records;
-use crate::sema::{evaluate, expr, init, kernel, order, path, resolve_type, using_rules};
+use crate::sema::{declaration_order, evaluate, expr, init, kernel, path, resolve_type, using_rules};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -30,7 +30,7 @@ struct Members {
 
 /// Types the members and lays the record out. Reports when that is impossible.
 pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
-    if order::is_defined_later(cx, id, span) {
+    if declaration_order::is_defined_later(cx, id, span) {
         let name = cx.types.record(id).name.clone();
         cx.error("incomplete-type", span, format!("`{name}` is used before it is defined"));
         return false;

@@ -8,7 +8,7 @@ use crate::sema::entities::{Found, LocalDecl};
 use crate::sema::scopes::Scopes;
 use crate::sema::table::{Layer, Tag, tag_of};
 use crate::sema::{
-    bindings, enumeration, evaluate, everything, path, record, resolve_type, using_rules, variable,
+    bindings, enumeration, evaluate, path, record, resolve_type, using_rules, variable, whole_program,
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -32,7 +32,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
             let ty = declare_block_record(cx, record);
             record::complete_type(cx, ty, span);
             if cx.checks_everything {
-                everything::check_record(cx, ty, span);
+                whole_program::check_record(cx, ty, span);
             }
         }
         ItemKind::Enum(enumeration) => declare_block_enum(cx, enumeration),
