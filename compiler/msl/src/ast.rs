@@ -25,5 +25,5 @@ pub use expr::{
 };
 pub use lazy::{BlockText, LazyBlock};
 pub use node::{NodeId, NodeIds, Part};
-pub use stmt::{Block, ForInit, LoopHint, Stmt, StmtKind, SwitchLabel};
+pub use stmt::{Block, ForInit, LoopHint, Stmt, StmtKind, SwitchLabel, Unroll};
 pub use ty::{AddressSpace, BuiltinType, Qualifiers, Type, TypeKind};

@@ -49,6 +49,6 @@ pub use program::{
 };
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};
 pub use ty::{
-    BitField, BitPiece, EnumId, EnumInfo, FieldInfo, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, Padding, QualTy,
-    RecordId, RecordInfo, Ty, TyKind, Types,
+    BitField, BitPiece, EnumId, EnumInfo, FieldInfo, FunctionForm, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN,
+    Padding, QualTy, RecordId, RecordInfo, Ty, TyKind, Types,
 };

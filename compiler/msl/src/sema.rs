@@ -69,7 +69,7 @@
 //! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
 //!   `fold`, `value_category`, `values`
 //! - variables and statements: `variable`, `init`, `bindings`, `stmt`
-//! - constants: `evaluate`
+//! - constants: `evaluate`, `narrowing`
 //! - the whole program: `kernel`, `collect`, `tail_call`, `walk`
 //!
 //! Items that only one part needs are private to its file; a folder's parts share the private items of their
@@ -112,6 +112,7 @@ mod log_call;
 mod lookup;
 mod member;
 mod names;
+mod narrowing;
 mod noexcept;
 mod operator;
 mod out_of_line;

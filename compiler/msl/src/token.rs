@@ -88,11 +88,11 @@ pub enum FloatSuffix {
 /// A pragma in the token stream. It stands where it was written, before the thing it governs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pragma {
-    /// A loop hint without a count: `unroll`, `nounroll`, `clang loop unroll(full|enable|disable)`.
-    Unroll(UnrollHint),
+    /// A loop hint without a count: `unroll`, `nounroll`, `clang loop vectorize(enable)`.
+    Loop(LoopTransform, LoopSetting),
     /// `unroll(EXPR)`, `unroll N`, `clang loop unroll_count(EXPR)`: the (macro-expanded) tokens of the
     /// expression follow, then [`Pragma::End`].
-    UnrollCountBegin,
+    LoopCountBegin(LoopCount),
     /// Ends the tokens that belong to a pragma.
     End,
     /// `METAL fp math_mode(..)`.
@@ -116,17 +116,41 @@ impl FpPragmas {
         match pragma {
             Pragma::MathMode(mode) => self.math_mode = Some(mode),
             Pragma::Contract(mode) => self.contract = mode,
-            Pragma::Unroll(_) | Pragma::UnrollCountBegin | Pragma::End => return false,
+            Pragma::Loop(..) | Pragma::LoopCountBegin(_) | Pragma::End => return false,
         }
         true
     }
 }
 
-/// How a loop should be unrolled. Always a hint, never a demand.
+/// What a loop pragma is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UnrollHint {
+#[allow(missing_docs, reason = "the names are those of the pragmas")]
+pub enum LoopTransform {
+    Unroll,
+    UnrollAndJam,
+    Vectorize,
+    VectorizePredicate,
+    Interleave,
+    Distribute,
+    Pipeline,
+}
+
+/// A number that a loop pragma sets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoopCount {
+    /// What the number is about.
+    pub transform: LoopTransform,
+    /// Whether it may be zero, as in `#pragma unroll 0`.
+    pub may_be_zero: bool,
+}
+
+/// How a loop should be transformed. Always a hint, never a demand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopSetting {
     /// As much as the compiler likes.
     Enable,
+    /// Without a check of dependences.
+    AssumeSafety,
     /// Completely.
     Full,
     /// Not at all.

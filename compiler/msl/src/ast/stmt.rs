@@ -13,9 +13,18 @@ pub struct Block {
     pub span: Span,
 }
 
-/// A loop pragma.
+/// The pragmas of a loop.
+#[derive(Clone, Debug, Default)]
+pub struct LoopHint {
+    /// About unrolling.
+    pub unroll: Option<Unroll>,
+    /// The numbers of other pragmas, which have no effect.
+    pub counts: Vec<Expr>,
+}
+
+/// A pragma about unrolling.
 #[derive(Clone, Debug)]
-pub enum LoopHint {
+pub enum Unroll {
     /// `unroll(full)`
     Full,
     /// `unroll`, `unroll(enable)`
@@ -23,7 +32,12 @@ pub enum LoopHint {
     /// `nounroll`, `unroll(disable)`
     Disable,
     /// `unroll(expr)`, `unroll_count(expr)`
-    Count(Expr),
+    Count {
+        /// The number.
+        count: Expr,
+        /// `unroll(0)`
+        may_be_zero: bool,
+    },
 }
 
 /// What a `for` starts with.

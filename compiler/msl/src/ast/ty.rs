@@ -105,6 +105,10 @@ pub enum TypeKind {
         ret: Box<Type>,
         /// The parameters.
         params: Vec<Type>,
+        /// `...` at the end of the parameters.
+        is_variadic: bool,
+        /// Qualifiers after the parameters.
+        method: super::MethodQualifiers,
     },
     /// `T...` in a parameter list or argument list.
     Pack(Box<Type>),

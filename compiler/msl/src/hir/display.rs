@@ -74,14 +74,19 @@ impl Types {
             }
             TyKind::Record(id) => write!(out, "{}", self.record(id).name),
             TyKind::Enum(id) => write!(out, "{}", self.enumeration(id).name),
-            TyKind::Function { ret, ref params } => {
+            TyKind::Function { ret, ref params, form } => {
                 self.write_qual(out, ret, depth);
                 out.push('(');
                 for (n, &param) in params.iter().enumerate() {
                     out.push_str(if n > 0 { ", " } else { "" });
                     self.write_qual(out, param, depth);
                 }
-                write!(out, ")")
+                let dots = if form.is_variadic && params.is_empty() { "..." } else { ", ..." };
+                let dots = if form.is_variadic { dots } else { "" };
+                let cv = if form.is_const { " const" } else { "" };
+                let volatile = if form.is_volatile { " volatile" } else { "" };
+                let reference = form.reference.map_or("", |rvalue| if rvalue { " &&" } else { " &" });
+                write!(out, "{dots}){cv}{volatile}{reference}")
             }
         };
     }

@@ -78,7 +78,30 @@ pub enum TyKind {
         ret: QualTy,
         /// Parameters.
         params: Arc<[QualTy]>,
+        /// What follows the parameters.
+        form: FunctionForm,
     },
+}
+
+/// What a function type has besides its result and parameters. Qualifiers make it the type of a method, which
+/// no pointer or reference refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FunctionForm {
+    /// `...` at the end of the parameters.
+    pub is_variadic: bool,
+    /// `const`
+    pub is_const: bool,
+    /// `volatile`
+    pub is_volatile: bool,
+    /// `&` is `Some(false)`, `&&` is `Some(true)`.
+    pub reference: Option<bool>,
+}
+
+impl FunctionForm {
+    /// Whether it has qualifiers.
+    pub fn is_qualified(self) -> bool {
+        Self { is_variadic: false, ..self } != Self::default()
+    }
 }
 
 /// A type with qualifiers and the address space of the object it describes.

@@ -74,7 +74,7 @@ pub(super) fn item_at(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
 }
 
 fn skip_pragma(p: &mut Parser<'_>, pragma: Pragma) {
-    if pragma == Pragma::UnrollCountBegin {
+    if matches!(pragma, Pragma::LoopCountBegin(_)) {
         while !matches!(p.peek(), TokenKind::Pragma(Pragma::End) | TokenKind::Eof) {
             p.advance();
         }

@@ -106,6 +106,11 @@ pub(super) fn check_qualifiers(p: &mut Parser<'_>, function: &Function, in_class
     }
 }
 
+/// Reports `template` in the name of what is declared: there, the names before it are known.
+pub(super) fn refuse_template_word(p: &mut Parser<'_>, span: Span) {
+    p.error("misplaced-specifier", span, "`template` cannot stand in the name of what is declared");
+}
+
 /// Reports the words that no parameter can have.
 pub(super) fn check_parameter(p: &mut Parser<'_>, words: &[Word]) {
     for &(word, span) in words {

@@ -7,8 +7,10 @@ use super::declaration_rules::{self, Word};
 use super::qualified_name::Expected;
 use super::scope::NameKind;
 use super::specifier::is_type_keyword;
-use super::{Parser, attribute, expr, init_list, qualified_name, specifier};
-use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
+use super::{Parser, attribute, expr, function, init_list, qualified_name, specifier};
+use crate::ast::{
+    Expr, FunctionName, MethodQualifiers, Param, Path, Qualifiers, TemplateArg, Type, TypeKind,
+};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 
@@ -24,7 +26,11 @@ enum Modifier {
         quals: Qualifiers,
     },
     Array(Option<Expr>),
-    Function(Vec<Param>),
+    Function {
+        params: Vec<Param>,
+        is_variadic: bool,
+        method: MethodQualifiers,
+    },
 }
 
 /// What a declarator says.
@@ -42,9 +48,16 @@ pub(super) struct DeclaratorName {
     pub(super) name: FunctionName,
     pub(super) scope: Option<Path>,
     pub(super) args: Option<Vec<TemplateArg>>,
+    /// Where `template` stands in it.
+    pub(super) template_word: Option<Span>,
 }
 
 impl DeclaratorName {
+    /// A name without a scope or arguments.
+    pub(super) fn plain(name: FunctionName) -> Self {
+        Self { name, scope: None, args: None, template_word: None }
+    }
+
     /// The simple name, unless it is an operator.
     pub(super) fn simple(&self) -> Option<Name> {
         match self.name {
@@ -170,8 +183,7 @@ fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
         TokenKind::Punct(Punct::Tilde) => {
             p.advance();
             p.ident("the class's name")?;
-            let name = DeclaratorName { name: FunctionName::Destructor, scope: None, args: None };
-            return Some((Some(name), span));
+            return Some((Some(DeclaratorName::plain(FunctionName::Destructor)), span));
         }
         _ => return Some((None, span)),
     }
@@ -180,9 +192,10 @@ fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
         p.advance();
         p.advance();
         let (_, span) = p.ident("the class's name")?;
-        let name = DeclaratorName { name: FunctionName::Destructor, scope: Some(path), args: None };
+        let name = DeclaratorName { scope: Some(path), ..DeclaratorName::plain(FunctionName::Destructor) };
         return Some((Some(name), span));
     }
+    let template_word = path.segments.iter().find(|segment| segment.has_template_word).map(|with| with.span);
     let last = path.segments.pop()?;
     let span = last.span;
     let scope = (!path.segments.is_empty()).then_some(path);
@@ -190,7 +203,7 @@ fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
         Some(operator) => FunctionName::Operator(operator),
         None => FunctionName::Name(last.name),
     };
-    Some((Some(DeclaratorName { name, scope, args: last.args }), span))
+    Some((Some(DeclaratorName { name, scope, args: last.args, template_word }), span))
 }
 
 fn suffixes(
@@ -225,7 +238,8 @@ fn suffixes(
             }
             let (list, variadic) = parameters(p)?;
             if is_inner || place == Place::Param {
-                mods.push(Modifier::Function(list));
+                let method = function::type_qualifiers(p);
+                mods.push(Modifier::Function { params: list, is_variadic: variadic, method });
             } else {
                 *params = Some((list, variadic));
             }
@@ -367,9 +381,10 @@ fn apply(base: Type, modifier: Modifier, span: Span) -> Type {
         }
         Modifier::Pack => (TypeKind::Pack(Box::new(base)), Qualifiers::default()),
         Modifier::Array(len) => (TypeKind::Array(Box::new(base), len.map(Box::new)), Qualifiers::default()),
-        Modifier::Function(params) => {
+        Modifier::Function { params, is_variadic, method } => {
             let params = params.into_iter().map(|param| param.ty).collect();
-            (TypeKind::Function { ret: Box::new(base), params }, Qualifiers::default())
+            let ret = Box::new(base);
+            (TypeKind::Function { ret, params, is_variadic, method }, Qualifiers::default())
         }
     };
     Type { kind, quals, span }

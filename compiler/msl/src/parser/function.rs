@@ -70,7 +70,7 @@ pub(super) fn constructor_declarator(p: &mut Parser<'_>) -> Option<ParsedDeclara
     let params = declarator::parameters(p)?;
     let ty = crate::ast::Type { kind: crate::ast::TypeKind::Error, quals: Default::default(), span };
     Some(ParsedDeclarator {
-        name: Some(DeclaratorName { name: FunctionName::Constructor(name), scope: None, args: None }),
+        name: Some(DeclaratorName::plain(FunctionName::Constructor(name))),
         ty,
         params: Some(params),
         attributes: Default::default(),
@@ -125,6 +125,14 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
         fp: p.fp,
         span: declarator.span,
     }
+}
+
+/// Qualifiers after the parameters of a function type.
+pub(super) fn type_qualifiers(p: &mut Parser<'_>) -> MethodQualifiers {
+    let (mut method, mut noexcept) = (MethodQualifiers::default(), Noexcept::default());
+    // A type has neither `noexcept` nor attributes here.
+    method_qualifiers(p, &mut method, &mut noexcept, &mut Default::default());
+    method
 }
 
 fn method_qualifiers(

@@ -83,6 +83,10 @@ pub(super) fn declarators(
             p.skip_statement();
             return items;
         };
+        let template_word = declarator.name.as_ref().and_then(|name| name.template_word);
+        if let Some(span) = template_word.filter(|_| !specs.function.is_friend) {
+            declaration_rules::refuse_template_word(p, span);
+        }
         if declarator.params.is_some() && !specs.is_typedef {
             declare_function(p, &declarator);
             p.scopes.set_current(inner);
@@ -159,10 +163,10 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
         attribute::refuse_layout(p, &specs.attributes, "an alias");
         attribute::refuse_layout(p, &declarator.attributes, "an alias");
         let mut ty = declarator.ty;
-        if let Some((params, _)) = declarator.params {
+        if let Some((params, is_variadic)) = declarator.params {
             let params = params.into_iter().map(|param| param.ty).collect();
-            let span = ty.span;
-            let kind = TypeKind::Function { ret: Box::new(ty), params };
+            let (span, method) = (ty.span, function::type_qualifiers(p));
+            let kind = TypeKind::Function { ret: Box::new(ty), params, is_variadic, method };
             ty = Type { kind, quals: Default::default(), span };
         }
         let scope = namespace::scope_of_type(p, &ty);

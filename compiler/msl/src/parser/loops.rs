@@ -4,8 +4,8 @@ use super::declarator::Place;
 use super::{
     Parser, ambiguity, attribute, bindings, decl, declarator, expr, init_list, specifier, stmt, variable,
 };
-use crate::ast::{Expr, ForInit, ItemKind, LoopHint, Stmt, StmtKind, Variable};
-use crate::token::{Kw, Name, Pragma, Punct, TokenKind, UnrollHint};
+use crate::ast::{Expr, ForInit, ItemKind, LoopHint, Stmt, StmtKind, Unroll, Variable};
+use crate::token::{Kw, LoopCount, LoopSetting, LoopTransform, Name, Pragma, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 
 /// The variable, the names of its elements if they are bound, and the range.
@@ -13,41 +13,74 @@ type RangeHeader = (Variable, Option<Vec<(Name, Span)>>, Expr);
 
 /// Loop pragmas in front of a statement, which must be a loop.
 pub(super) fn loop_hint(p: &mut Parser<'_>) -> Option<LoopHint> {
-    let hint = loop_pragmas(p);
+    if !at_loop_pragma(p) {
+        return None;
+    }
+    let mut hint = LoopHint::default();
+    let mut known = Vec::new();
+    while at_loop_pragma(p) {
+        loop_pragma(p, &mut hint, &mut known);
+    }
     let is_loop = matches!(p.peek(), TokenKind::Keyword(Kw::For | Kw::While | Kw::Do));
-    if hint.is_some() && !is_loop && !attribute::at(p) {
+    let is_after_attributes = attribute::at(p);
+    if !is_loop && !is_after_attributes {
         p.error("misplaced-pragma", p.span(), "expected a `for`, `while` or `do` loop after the loop pragma");
     }
-    hint
+    Some(hint)
 }
 
-fn loop_pragmas(p: &mut Parser<'_>) -> Option<LoopHint> {
-    let mut hint = None;
-    loop {
-        let is_further = hint.is_some();
-        if is_further && matches!(p.peek(), TokenKind::Pragma(Pragma::Unroll(_) | Pragma::UnrollCountBegin)) {
-            p.error("misplaced-pragma", p.span(), "the loop has another pragma about unrolling");
-        }
-        match p.peek() {
-            TokenKind::Pragma(Pragma::Unroll(kind)) => {
-                p.advance();
-                hint = Some(match kind {
-                    UnrollHint::Enable => LoopHint::Enable,
-                    UnrollHint::Full => LoopHint::Full,
-                    UnrollHint::Disable => LoopHint::Disable,
+/// What a pragma sets of a loop: how, or a number.
+type Hinted = (LoopTransform, Option<LoopSetting>);
+
+fn at_loop_pragma(p: &Parser<'_>) -> bool {
+    matches!(p.peek(), TokenKind::Pragma(Pragma::Loop(..) | Pragma::LoopCountBegin(_)))
+}
+
+fn loop_pragma(p: &mut Parser<'_>, hint: &mut LoopHint, known: &mut Vec<Hinted>) {
+    let span = p.span();
+    match p.advance() {
+        TokenKind::Pragma(Pragma::Loop(transform, setting)) => {
+            check_compatible(p, known, (transform, Some(setting)), span);
+            if transform == LoopTransform::Unroll {
+                hint.unroll = Some(match setting {
+                    LoopSetting::Enable | LoopSetting::AssumeSafety => Unroll::Enable,
+                    LoopSetting::Full => Unroll::Full,
+                    LoopSetting::Disable => Unroll::Disable,
                 });
             }
-            TokenKind::Pragma(Pragma::UnrollCountBegin) => {
-                p.advance();
-                hint = Some(LoopHint::Count(expr::parse(p)));
-                while !matches!(p.peek(), TokenKind::Pragma(Pragma::End) | TokenKind::Eof) {
-                    p.advance();
-                }
+        }
+        TokenKind::Pragma(Pragma::LoopCountBegin(LoopCount { transform, may_be_zero })) => {
+            check_compatible(p, known, (transform, None), span);
+            let count = expr::parse(p);
+            while !matches!(p.peek(), TokenKind::Pragma(Pragma::End) | TokenKind::Eof) {
                 p.advance();
             }
-            _ => return hint,
+            p.advance();
+            if transform == LoopTransform::Unroll {
+                hint.unroll = Some(Unroll::Count { count, may_be_zero });
+            } else {
+                hint.counts.push(count);
+            }
         }
+        other => unreachable!("{other} is not a loop pragma"),
     }
+}
+
+/// Reports a pragma that repeats or contradicts one of the same loop, as clang does.
+fn check_compatible(p: &mut Parser<'_>, known: &mut Vec<Hinted>, new: Hinted, span: Span) {
+    let of_same = |&&(transform, _): &&Hinted| transform == new.0;
+    let has_count = |setting: Option<LoopSetting>| setting.is_none();
+    let is_repeated = known.iter().filter(of_same).any(|old| has_count(old.1) == has_count(new.1));
+    let is_unrolling = matches!(new.0, LoopTransform::Unroll | LoopTransform::UnrollAndJam);
+    let disables = |setting: Option<LoopSetting>| setting == Some(LoopSetting::Disable);
+    let contradicts = known.iter().filter(of_same).any(|old| {
+        has_count(old.1) != has_count(new.1) && (is_unrolling || disables(old.1) || disables(new.1))
+    });
+    if is_repeated || contradicts {
+        let verb = if is_repeated { "repeats" } else { "contradicts" };
+        p.error("misplaced-pragma", span, format!("the pragma {verb} another one of this loop"));
+    }
+    known.push(new);
 }
 
 pub(super) fn for_statement(p: &mut Parser<'_>, hint: Option<Box<LoopHint>>) -> StmtKind {

@@ -4,7 +4,7 @@ use super::attribute::Attributes;
 use super::declarator::Place;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
-use super::{Parser, attribute, decl, qualified_name, specifier, template};
+use super::{Parser, attribute, decl, declaration_rules, qualified_name, specifier, template};
 use crate::ast::{Access, Base, Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
@@ -55,8 +55,7 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
         return Some(TypeKind::Path(path));
     }
     if head.has_template_word {
-        let message = "`template` cannot stand in the name of what is declared";
-        p.error("misplaced-specifier", head.span, message);
+        declaration_rules::refuse_template_word(p, head.span);
     }
     let scope = declare(p, &head);
     let bases = bases(p, default);

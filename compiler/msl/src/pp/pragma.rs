@@ -4,7 +4,7 @@ use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
 use super::{emit, expand, include, pragma_diagnostic};
 use crate::lexer::{Lines, Scanner, decode_string};
-use crate::token::{ContractMode, MathMode, Name, Pragma, Punct, UnrollHint};
+use crate::token::{ContractMode, LoopCount, LoopSetting, LoopTransform, MathMode, Name, Pragma, Punct};
 use anymetal_diagnostics::{Diagnostic, Span};
 
 pub(super) fn directive(pp: &mut Preprocessor<'_>, directive: PpToken) {
@@ -80,14 +80,14 @@ impl Made {
     fn interpret(&mut self, tokens: &[PpToken]) {
         let words: Vec<&str> = tokens.iter().take(2).map(word).collect();
         match words[..] {
-            ["unroll"] => self.pragma(Pragma::Unroll(UnrollHint::Enable)),
-            ["unroll", ..] => {
-                let count = &tokens[1..];
-                if self.is_operand("unroll", count) {
-                    self.unroll_count(count);
-                }
+            ["unroll", ..] => self.unroll("unroll", LoopTransform::Unroll, &tokens[1..]),
+            ["unroll_and_jam", ..] => {
+                self.unroll("unroll_and_jam", LoopTransform::UnrollAndJam, &tokens[1..]);
             }
-            ["nounroll", ..] => self.pragma(Pragma::Unroll(UnrollHint::Disable)),
+            ["nounroll", ..] => self.pragma(Pragma::Loop(LoopTransform::Unroll, LoopSetting::Disable)),
+            ["nounroll_and_jam", ..] => {
+                self.pragma(Pragma::Loop(LoopTransform::UnrollAndJam, LoopSetting::Disable));
+            }
             ["clang", "loop"] => self.loop_options(&tokens[2..]),
             ["METAL" | "clang", "fp"] => self.fp_options(&tokens[2..]),
             ["STDC", ..] => self.standard(&tokens[1..]),
@@ -156,8 +156,17 @@ impl Made {
         self.tokens.push(PpToken::made(PpKind::Pragma(pragma), Name::EMPTY, self.span));
     }
 
-    fn unroll_count(&mut self, expression: &[PpToken]) {
-        self.pragma(Pragma::UnrollCountBegin);
+    /// `unroll`, `unroll 4`, `unroll(4)`, after the word.
+    fn unroll(&mut self, name: &str, transform: LoopTransform, count: &[PpToken]) {
+        if count.is_empty() {
+            self.pragma(Pragma::Loop(transform, LoopSetting::Enable));
+        } else if self.is_operand(name, count) {
+            self.count(LoopCount { transform, may_be_zero: transform == LoopTransform::Unroll }, count);
+        }
+    }
+
+    fn count(&mut self, count: LoopCount, expression: &[PpToken]) {
+        self.pragma(Pragma::LoopCountBegin(count));
         self.tokens.extend_from_slice(expression);
         self.pragma(Pragma::End);
     }
@@ -189,7 +198,8 @@ impl Made {
         let mut rest = tokens;
         while let Some((name, after)) = rest.split_first() {
             let option = word(name);
-            let Some((_, values)) = LOOP_OPTIONS.iter().find(|(known, _)| *known == option) else {
+            let Some(&(_, transform, values)) = LOOP_OPTIONS.iter().find(|(known, ..)| *known == option)
+            else {
                 // After an option there may be more text, which clang ignores with a warning.
                 if rest.len() == tokens.len() || name.kind == PpKind::Ident {
                     self.refuse(Some(name), format!("unknown option of a loop; known: {}", option_names()));
@@ -205,43 +215,68 @@ impl Made {
             if !self.is_operand(option, operand) {
                 return;
             }
-            if !values.is_empty() && !values.contains(&operand_word(operand)) {
+            // After the argument there may be more text, which clang ignores with a warning.
+            let argument = first_argument(operand);
+            if values.is_empty() {
+                // `vectorize_width(scalable)` has no number.
+                if !matches!(operand_word(&argument), "fixed" | "scalable") {
+                    self.count(LoopCount { transform, may_be_zero: false }, &argument);
+                }
+            } else if let Some(&(_, setting)) = LOOP_SETTINGS
+                .iter()
+                .find(|(word, _)| values.contains(word) && *word == operand_word(&argument))
+            {
+                self.pragma(Pragma::Loop(transform, setting));
+            } else {
                 let message = format!("the argument of `{option}` is one of {}", values.join(", "));
                 self.refuse(operand.get(1), message);
                 return;
             }
-            self.loop_option(option, operand);
             rest = &after[length..];
-        }
-    }
-
-    fn loop_option(&mut self, name: &str, operand: &[PpToken]) {
-        match (name, operand_word(operand)) {
-            ("unroll", "full") => self.pragma(Pragma::Unroll(UnrollHint::Full)),
-            ("unroll", "enable") => self.pragma(Pragma::Unroll(UnrollHint::Enable)),
-            ("unroll", "disable") => self.pragma(Pragma::Unroll(UnrollHint::Disable)),
-            ("unroll_count", _) => self.unroll_count(operand),
-            _ => {}
         }
     }
 }
 
 /// The options of `#pragma clang loop`, and the words that each takes; none where it takes a number.
-const LOOP_OPTIONS: &[(&str, &[&str])] = &[
-    ("vectorize", &["enable", "assume_safety", "disable"]),
-    ("vectorize_width", &[]),
-    ("vectorize_predicate", &["enable", "disable"]),
-    ("interleave", &["enable", "assume_safety", "disable"]),
-    ("interleave_count", &[]),
-    ("unroll", &["enable", "full", "disable"]),
-    ("unroll_count", &[]),
-    ("pipeline", &["disable"]),
-    ("pipeline_initiation_interval", &[]),
-    ("distribute", &["enable", "disable"]),
+const LOOP_OPTIONS: &[(&str, LoopTransform, &[&str])] = &[
+    ("vectorize", LoopTransform::Vectorize, &["enable", "assume_safety", "disable"]),
+    ("vectorize_width", LoopTransform::Vectorize, &[]),
+    ("vectorize_predicate", LoopTransform::VectorizePredicate, &["enable", "disable"]),
+    ("interleave", LoopTransform::Interleave, &["enable", "assume_safety", "disable"]),
+    ("interleave_count", LoopTransform::Interleave, &[]),
+    ("unroll", LoopTransform::Unroll, &["enable", "full", "disable"]),
+    ("unroll_count", LoopTransform::Unroll, &[]),
+    ("pipeline", LoopTransform::Pipeline, &["disable"]),
+    ("pipeline_initiation_interval", LoopTransform::Pipeline, &[]),
+    ("distribute", LoopTransform::Distribute, &["enable", "disable"]),
 ];
 
+const LOOP_SETTINGS: &[(&str, LoopSetting)] = &[
+    ("enable", LoopSetting::Enable),
+    ("assume_safety", LoopSetting::AssumeSafety),
+    ("full", LoopSetting::Full),
+    ("disable", LoopSetting::Disable),
+];
+
+/// The first argument of a list in parentheses, in parentheses.
+fn first_argument(operand: &[PpToken]) -> Vec<PpToken> {
+    let mut depth = 0usize;
+    let end = operand.iter().position(|token| {
+        match token.kind {
+            PpKind::Punct(Punct::LParen) => depth += 1,
+            PpKind::Punct(Punct::RParen) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 1 && token.is_punct(Punct::Comma)
+    });
+    match (end, operand.last()) {
+        (Some(end), Some(close)) => [&operand[..end], std::slice::from_ref(close)].concat(),
+        _ => operand.to_vec(),
+    }
+}
+
 fn option_names() -> String {
-    LOOP_OPTIONS.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join(", ")
+    LOOP_OPTIONS.iter().map(|(name, ..)| *name).collect::<Vec<&str>>().join(", ")
 }
 
 /// Whether the parenthesis at the start is closed by the last token.

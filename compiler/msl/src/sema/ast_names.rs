@@ -6,7 +6,7 @@
 use crate::ast::{
     Block, Designator, Enum, Expr, ExprKind, ForInit, Function, FunctionBody, InitClause, Initialiser, Item,
     ItemKind, LoopHint, Path, Record, Stmt, StmtKind, SwitchLabel, TemplateArg, TemplateParam,
-    TemplateParamKind, Type, TypeKind, Variable,
+    TemplateParamKind, Type, TypeKind, Unroll, Variable,
 };
 use crate::token::Name;
 
@@ -65,7 +65,7 @@ pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
             in_type(elem, f);
             in_expr(len, f);
         }
-        TypeKind::Function { ret, params } => {
+        TypeKind::Function { ret, params, .. } => {
             in_type(ret, f);
             params.iter().for_each(|param| in_type(param, f));
         }
@@ -274,7 +274,10 @@ pub(crate) fn in_function(function: &Function, f: Visit<'_, '_>) {
 }
 
 fn in_hint(hint: Option<&LoopHint>, f: Visit<'_, '_>) {
-    if let Some(LoopHint::Count(count)) = hint {
+    for count in hint.into_iter().flat_map(|hint| &hint.counts) {
+        in_expr(count, f);
+    }
+    if let Some(LoopHint { unroll: Some(Unroll::Count { count, .. }), .. }) = hint {
         in_expr(count, f);
     }
 }

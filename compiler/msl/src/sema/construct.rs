@@ -4,7 +4,7 @@ use super::call::Arg;
 use super::checker::Checker;
 use super::function::Functions;
 use super::overload::{Call, NoOverload};
-use super::{call, cast, convert, init, operator, overload, record};
+use super::{call, cast, convert, init, narrowing, operator, overload, record};
 use crate::ast::{FunctionBody, InitClause};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
@@ -17,6 +17,15 @@ pub(super) enum ConstructArgs<'a> {
     Paren(Vec<Arg<'a>>),
     /// `{…}`
     Brace(&'a [InitClause]),
+}
+
+/// The brackets around the arguments of a constructor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brackets {
+    /// `(…)`
+    Paren,
+    /// `{…}`
+    Brace,
 }
 
 /// What becomes of a vector for which several values are given, but too few.
@@ -48,7 +57,7 @@ pub(super) fn object<'a>(cx: &mut Checker<'a>, ty: QualTy, args: ConstructArgs<'
         ConstructArgs::Paren(args) => args,
     };
     match *cx.types.kind(ty.ty) {
-        TyKind::Record(record) => of_class(cx, record, args, span),
+        TyKind::Record(record) => of_class(cx, record, args, Brackets::Paren, span),
         TyKind::Vector { .. } => vector(cx, ty.ty, args, Shortage::Refused, span),
         TyKind::Matrix { .. } => matrix(cx, ty.ty, args, span),
         TyKind::Void if args.is_empty() => Expr::value(ExprKind::Zero, Ty::VOID, span),
@@ -243,8 +252,14 @@ pub(super) fn diagonal(cx: &mut Checker<'_>, value: Expr, ty: Ty, span: Span) ->
 
 // --- classes
 
-/// An object of a class from arguments in parentheses.
-pub(super) fn of_class<'a>(cx: &mut Checker<'a>, record: RecordId, args: Vec<Arg<'a>>, span: Span) -> Expr {
+/// An object of a class from arguments.
+pub(super) fn of_class<'a>(
+    cx: &mut Checker<'a>,
+    record: RecordId,
+    args: Vec<Arg<'a>>,
+    brackets: Brackets,
+    span: Span,
+) -> Expr {
     if !record::complete(cx, record, span) {
         return cx.poison(span);
     }
@@ -267,7 +282,12 @@ pub(super) fn of_class<'a>(cx: &mut Checker<'a>, record: RecordId, args: Vec<Arg
     let name = cx.types.record(record).name.clone();
     let call = Call { name: &name, decls: &constructors, explicit: None, object: None, args: &args, span };
     match overload::find(cx, &call) {
-        Ok(func) => with_constructor(cx, func, args, ty, span),
+        Ok(func) => {
+            if brackets == Brackets::Brace {
+                refuse_narrowing_arguments(cx, func, &args);
+            }
+            with_constructor(cx, func, args, ty, span)
+        }
         Err(problem) => {
             // A conversion operator of the argument may give the class itself.
             if let [Arg::Expr(only)] = args.as_slice()
@@ -293,6 +313,17 @@ fn aggregate<'a>(cx: &mut Checker<'a>, record: RecordId, args: Vec<Arg<'a>>, spa
         return convert::perform(cx, only, QualTy::plain(ty));
     }
     init::aggregate_from_args(cx, record, args, span)
+}
+
+/// Arguments in braces are not narrowed.
+fn refuse_narrowing_arguments<'a>(cx: &mut Checker<'a>, func: FuncId, args: &[Arg<'a>]) {
+    let params = cx.functions.inst(func).params.clone();
+    for (arg, param) in args.iter().zip(params.iter()) {
+        // Lists check themselves.
+        if let Arg::Expr(value) = arg {
+            narrowing::refuse_in_list(cx, value, param.ty);
+        }
+    }
 }
 
 fn with_constructor<'a>(cx: &mut Checker<'a>, func: FuncId, args: Vec<Arg<'a>>, ty: Ty, span: Span) -> Expr {
@@ -335,5 +366,5 @@ pub(super) fn by_list<'a>(
     span: Span,
 ) -> Expr {
     let Some(args) = call::clause_args(cx, clauses) else { return cx.poison(span) };
-    of_class(cx, record, args, span)
+    of_class(cx, record, args, Brackets::Brace, span)
 }

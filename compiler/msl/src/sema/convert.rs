@@ -28,6 +28,8 @@ pub(super) enum Rank {
     /// Viable, but never preferred to anything: what strict MSL would refuse.
     Lenient,
     User,
+    /// An argument for `...`.
+    Ellipsis,
 }
 
 /// A conversion sequence. Compared in the order of the members.

@@ -9,7 +9,7 @@ use super::record::Records;
 use super::template_template::Templates;
 use super::{record, resolve_type};
 use crate::ast::Qualifiers;
-use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, RecordId, Ty, TyKind, Types};
+use crate::hir::{ConstValue, FunctionForm, MAX_METAL_VECTOR_LEN, QualTy, RecordId, Ty, TyKind, Types};
 use anymetal_ir::Space;
 use ordering::{PatternOrder, is_const_pattern};
 
@@ -130,7 +130,7 @@ pub(super) fn from_type<'a>(cx: &mut Checker<'a>, pat: &Pat<'a>, ty: QualTy, ded
             strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
                 && applied(cx, *template, args, ty.ty, deduced)
         }
-        Pat::Function { ret, params } => from_function(cx, ret, params, ty.ty, deduced),
+        Pat::Function { ret, params, form } => from_function(cx, ret, params, *form, ty.ty, deduced),
     }
 }
 
@@ -323,6 +323,7 @@ fn from_function<'a>(
     cx: &mut Checker<'a>,
     ret: &Pat<'a>,
     params: &[ArgPat<'a>],
+    form: FunctionForm,
     ty: Ty,
     deduced: &mut Deduced,
 ) -> bool {
@@ -331,9 +332,13 @@ fn from_function<'a>(
         TyKind::Reference { to, .. } => to.ty,
         _ => ty,
     };
-    let TyKind::Function { ret: have_ret, params: have } = cx.types.kind(function).clone() else {
+    let TyKind::Function { ret: have_ret, params: have, form: have_form } = cx.types.kind(function).clone()
+    else {
         return false;
     };
+    if have_form != form {
+        return false;
+    }
     let has_pack = matches!(params.last(), Some(ArgPat::Pack(_)));
     let have: Vec<TArg> = have.iter().map(|&ty| TArg::Type(ty)).collect();
     (has_pack || have.len() == params.len())
@@ -451,7 +456,7 @@ pub(super) fn holes_in(pat: &Pat<'_>, out: &mut Vec<usize>) {
             holes_in_value(&ValuePat::Param(*template), out);
             args.iter().for_each(|arg| holes_in_arg(arg, out));
         }
-        Pat::Function { ret, params } => {
+        Pat::Function { ret, params, .. } => {
             holes_in(ret, out);
             params.iter().for_each(|param| holes_in_arg(param, out));
         }

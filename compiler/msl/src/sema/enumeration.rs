@@ -5,7 +5,7 @@ use super::convert::promote;
 use super::entities::{Found, LocalDecl};
 use super::evaluate::{holds, integer_of};
 use super::scopes::{ScopeId, ScopeKind};
-use super::{convert, evaluate, expr, resolve_type};
+use super::{convert, evaluate, expr, narrowing, resolve_type};
 use crate::ast::{self, NodeId};
 use crate::hir::{ConstValue, EnumId, EnumInfo, ScalarTy, Ty, TyKind, Types};
 use crate::token::Name;
@@ -135,7 +135,7 @@ fn evaluate_enumerators(cx: &mut Checker<'_>, id: EnumId, scope: ScopeId) {
                 let info = cx.types.enumeration(id);
                 if info.is_fixed {
                     let fixed = Ty::scalar(info.underlying);
-                    evaluate::refuse_narrowing(cx, &value, fixed, "the enumerator's value");
+                    narrowing::refuse_narrowing(cx, &value, fixed, "the enumerator's value");
                 }
                 evaluate::constant_integer(cx, value).map(|n| (n, ty))
             })

@@ -10,7 +10,7 @@ mod value;
 
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
-use super::{convert, expr, function};
+use super::{convert, expr, function, narrowing};
 use crate::hir::{
     self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types, UnaryOp,
 };
@@ -119,7 +119,7 @@ pub(super) fn constant_integer(cx: &mut Checker<'_>, expr: Expr) -> Option<i128>
 
 /// The value of a constant expression converted to a type; reported if it is none.
 pub(super) fn constant_of_type(cx: &mut Checker<'_>, expr: Expr, to: QualTy) -> Option<ConstValue> {
-    refuse_narrowing(cx, &expr, to.ty, "the template argument");
+    narrowing::refuse_narrowing(cx, &expr, to.ty, "the template argument");
     let converted = convert::to_type(cx, expr, to.unqualified(), "for a template argument");
     constant(cx, converted)
 }
@@ -134,21 +134,6 @@ pub(super) fn holds(scalar: ScalarTy, value: i128) -> bool {
         (-half..half).contains(&value)
     } else {
         (0..1i128 << bits).contains(&value)
-    }
-}
-
-/// Reports an integer constant that the type of a converted constant expression does not have
-/// (C++14 [expr.const]).
-pub(super) fn refuse_narrowing(cx: &mut Checker<'_>, expr: &Expr, to: Ty, what: &str) {
-    let Some(scalar) = cx.types.as_scalar(to).filter(|scalar| scalar.is_integral()) else { return };
-    let from = expr.ty.ty;
-    if from == to || cx.types.scalar_repr(from).is_none_or(|from| !from.is_integral()) {
-        return;
-    }
-    let value = value_of(cx, expr).ok().and_then(|value| integer_of(&cx.types, from, &value));
-    if let Some(n) = value.filter(|&n| !holds(scalar, n)) {
-        let shown = cx.types.display(to);
-        cx.error("narrowing", expr.span, format!("{what} {n} does not fit type `{shown}`"));
     }
 }
 

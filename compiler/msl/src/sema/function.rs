@@ -234,7 +234,7 @@ pub(super) fn function_type(types: &hir::Types, ty: Ty) -> Option<(QualTy, Rc<[Q
         _ => ty,
     };
     match types.kind(ty) {
-        TyKind::Function { ret, params } => Some((*ret, params.iter().copied().collect())),
+        TyKind::Function { ret, params, .. } => Some((*ret, params.iter().copied().collect())),
         _ => None,
     }
 }

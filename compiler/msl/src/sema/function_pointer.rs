@@ -11,7 +11,7 @@ use super::checker::Checker;
 use super::deduce::Deduced;
 use super::entities::FnDeclId;
 use super::pattern::Pat;
-use super::{call, deduce, dispatch, function, overload, special};
+use super::{call, deduce, dispatch, function, overload, resolve_type, special};
 use crate::ast::{self, ExprKind as Ast, TemplateArg};
 use crate::hir::{ConstValue, Expr, ExprKind, FuncId, QualTy, Ty, TyKind};
 use anymetal_diagnostics::Span;
@@ -69,7 +69,8 @@ pub(super) fn pointer_to(cx: &mut Checker<'_>, function: FuncId, span: Span) -> 
 pub(super) fn signature_of(cx: &mut Checker<'_>, function: FuncId, span: Span) -> Option<Ty> {
     let params = cx.functions.inst(function).params.iter().copied().collect();
     let ret = function::return_type(cx, function, span);
-    (!ret.ty.is_error()).then(|| cx.types.intern(TyKind::Function { ret, params }))
+    let form = resolve_type::form_of(&cx.functions, function);
+    (!ret.ty.is_error()).then(|| cx.types.intern(TyKind::Function { ret, params, form }))
 }
 
 /// The value of a name that means functions, of which there must be one.

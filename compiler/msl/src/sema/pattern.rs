@@ -13,7 +13,7 @@ pub(super) use open::open_pattern;
 use super::checker::space_of;
 use super::entities::{ClassTemplate, TemplateId};
 use crate::ast::{self, Qualifiers};
-use crate::hir::QualTy;
+use crate::hir::{FunctionForm, QualTy};
 use anymetal_ir::Space;
 
 /// A type with holes.
@@ -55,6 +55,7 @@ pub(super) enum Pat<'a> {
     Function {
         ret: Box<Pat<'a>>,
         params: Vec<ArgPat<'a>>,
+        form: FunctionForm,
     },
     Opaque,
 }
@@ -108,9 +109,10 @@ impl PartialEq for Pat<'_> {
                 Self::Applied { template, args, quals },
                 Self::Applied { template: template2, args: args2, quals: quals2 },
             ) => template == template2 && args == args2 && quals == quals2,
-            (Self::Function { ret, params }, Self::Function { ret: ret2, params: params2 }) => {
-                ret == ret2 && params == params2
-            }
+            (
+                Self::Function { ret, params, form },
+                Self::Function { ret: ret2, params: params2, form: form2 },
+            ) => ret == ret2 && params == params2 && form == form2,
             _ => false,
         }
     }

@@ -3,9 +3,12 @@
 use super::checker::{Checker, space_of};
 use super::diagnostics::Diagnostics;
 use super::entities::LocalDecl;
+use super::function::Functions;
 use super::{enumeration, evaluate, expr, function, overload, path, record};
 use crate::ast::{self, BuiltinType, Qualifiers, TypeKind};
-use crate::hir::{Expr, MAX_OBJECT_BYTES, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types};
+use crate::hir::{
+    Expr, FuncId, FunctionForm, MAX_OBJECT_BYTES, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types,
+};
 use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
 
@@ -76,6 +79,10 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
         }
         TypeKind::Pointer(inner) => {
             let pointee = resolve(cx, inner);
+            if is_qualified_function(&cx.types, pointee.ty) {
+                refuse_qualified_function(cx, "pointer", pointee, ty.span);
+                return plain(Ty::ERROR);
+            }
             pointer_to(&mut cx.types, &mut cx.diagnostics, pointee, ty.span)
         }
         TypeKind::Reference { referent, rvalue } => {
@@ -87,11 +94,15 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
                 cx.error("reference-to-void", ty.span, "there are no references to void");
                 return plain(Ty::ERROR);
             }
+            if is_qualified_function(&cx.types, to.ty) {
+                refuse_qualified_function(cx, "reference", to, ty.span);
+                return plain(Ty::ERROR);
+            }
             plain(cx.types.reference(to, *rvalue))
         }
         TypeKind::Array(elem, len) => resolve_array(cx, elem, len.as_deref(), ty.span),
         TypeKind::ExtVector(elem, len) => resolve_ext_vector(cx, elem, len, ty.span),
-        TypeKind::Function { ret, params } => {
+        TypeKind::Function { ret, params, is_variadic, method } => {
             let ret = resolve(cx, ret);
             let mut types = Vec::with_capacity(params.len());
             let resolved =
@@ -99,7 +110,8 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
             if !resolved || ret.ty.is_error() || types.iter().any(|param| param.ty.is_error()) {
                 return plain(Ty::ERROR);
             }
-            plain(cx.types.intern(TyKind::Function { ret, params: types.into() }))
+            let form = function_form(*is_variadic, *method);
+            plain(cx.types.intern(TyKind::Function { ret, params: types.into(), form }))
         }
         TypeKind::Pack(inner) => resolve(cx, inner),
         TypeKind::Error => plain(Ty::ERROR),
@@ -127,6 +139,32 @@ fn builtin_ty(diagnostics: &mut Diagnostics, builtin: BuiltinType, span: Span) -
         }
     };
     Ty::scalar(scalar)
+}
+
+/// What follows the parameters of a written function type.
+pub(super) fn function_form(is_variadic: bool, method: ast::MethodQualifiers) -> FunctionForm {
+    FunctionForm {
+        is_variadic,
+        is_const: method.is_const,
+        is_volatile: method.is_volatile,
+        reference: method.reference.map(|reference| reference == ast::RefQualifier::Rvalue),
+    }
+}
+
+/// The same of a declared function; qualifiers of a method are not part of the type of a call.
+pub(super) fn form_of(functions: &Functions<'_>, function: FuncId) -> FunctionForm {
+    let decl = functions.inst(function).origin.decl();
+    let is_variadic = decl.is_some_and(|decl| functions.decl(decl).ast.is_variadic);
+    FunctionForm { is_variadic, ..FunctionForm::default() }
+}
+
+fn is_qualified_function(types: &Types, ty: Ty) -> bool {
+    matches!(types.kind(ty), TyKind::Function { form, .. } if form.is_qualified())
+}
+
+fn refuse_qualified_function(cx: &mut Checker<'_>, what: &str, ty: QualTy, span: Span) {
+    let message = format!("there is no {what} to the type of a method, `{}`", cx.show(ty));
+    cx.error("qualified-function", span, message);
 }
 
 fn pointer_to(types: &mut Types, diagnostics: &mut Diagnostics, pointee: QualTy, span: Span) -> QualTy {
@@ -294,7 +332,8 @@ fn decltype_of_function<'a>(
             let inst = &cx.functions.inst(function);
             let params: std::sync::Arc<[QualTy]> = inst.params.iter().copied().collect();
             let ret = function::return_type(cx, function, span);
-            QualTy::plain(cx.types.intern(TyKind::Function { ret, params }))
+            let form = form_of(&cx.functions, function);
+            QualTy::plain(cx.types.intern(TyKind::Function { ret, params, form }))
         }
         None => QualTy::plain(Ty::ERROR),
     }

@@ -9,7 +9,7 @@ use crate::sema::entities::FnDeclId;
 use crate::sema::expr::after;
 use crate::sema::overload::Call;
 use crate::sema::template_args::ExplicitArg;
-use crate::sema::{ambiguity, convert, expr, function, function_pointer, overload, special};
+use crate::sema::{ambiguity, convert, expr, function, function_pointer, overload, resolve_type, special};
 use anymetal_diagnostics::Span;
 
 /// Resolves among `decls` and makes the call.
@@ -42,7 +42,12 @@ pub(in crate::sema) fn known<'a>(
     span: Span,
 ) -> Expr {
     let params = cx.functions.inst(func).params.clone();
-    if args.len() > params.len() {
+    let is_variadic = resolve_type::form_of(&cx.functions, func).is_variadic;
+    if is_variadic && cx.function.unevaluated == 0 {
+        let message = "a function with `...` can only be called in an operand that is not evaluated";
+        cx.error("variadic-function", span, message);
+    }
+    if args.len() > params.len() && !is_variadic {
         let message = format!(
             "`{}` takes {} arguments, not {}",
             cx.functions.inst(func).name,

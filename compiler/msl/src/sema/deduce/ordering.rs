@@ -61,8 +61,8 @@ impl<'a> PatternOrder<'_, 'a> {
                 bind_pattern(bound, *template, ArgPat::Template(TemplatePat::Fixed(id)))
                     && self.covers_args(a, b, bound)
             }
-            (Pat::Function { ret: a, params: p }, Pat::Function { ret: b, params: q }) => {
-                self.covers(a, b, bound) && self.covers_args(p, q, bound)
+            (Pat::Function { ret: a, params: p, form: f }, Pat::Function { ret: b, params: q, form: g }) => {
+                f == g && self.covers(a, b, bound) && self.covers_args(p, q, bound)
             }
             _ => false,
         }

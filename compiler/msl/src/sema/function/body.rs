@@ -110,6 +110,9 @@ fn undefined_body(cx: &mut Checker<'_>, id: FuncId, decl: FnDeclId) {
 }
 
 fn function_of<'a>(cx: &mut Checker<'a>, id: FuncId, ast: &'a ast::Function) -> hir::Function {
+    if ast.is_variadic {
+        cx.error("variadic-function", ast.span, "functions with `...` cannot be defined in Metal");
+    }
     let mut params = Vec::new();
     if let Some(this) = cx.functions.inst(id).this {
         let pointer = cx.types.pointer(this);

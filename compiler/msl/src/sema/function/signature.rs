@@ -115,10 +115,6 @@ pub(in crate::sema) fn param_types<'a>(cx: &mut Checker<'a>, ast: &'a ast::Funct
             ok = false;
         }
     }
-    if ast.is_variadic {
-        cx.error("variadic-function", ast.span, "functions with `...` are not supported in Metal");
-        ok = false;
-    }
     ok.then_some(params)
 }
 

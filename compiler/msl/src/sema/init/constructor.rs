@@ -9,7 +9,7 @@ use crate::ast;
 use crate::hir::{Expr, ExprKind, QualTy, RecordId, Stmt, StmtKind};
 use crate::sema::call::Arg;
 use crate::sema::checker::Checker;
-use crate::sema::construct::ConstructArgs;
+use crate::sema::construct::{Brackets, ConstructArgs};
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::entities::Found;
 use crate::sema::record::Records;
@@ -161,7 +161,8 @@ fn is_delegation(records: &Records<'_>, init: &ast::MemInit, record: RecordId) -
 
 fn delegate<'a>(cx: &mut Checker<'a>, init: &'a ast::MemInit, record: RecordId, stmts: &mut Vec<Stmt>) {
     let Some(args) = call::clause_args(cx, &init.args) else { return };
-    let value = construct::of_class(cx, record, args, init.span);
+    let brackets = if init.braced { Brackets::Brace } else { Brackets::Paren };
+    let value = construct::of_class(cx, record, args, brackets, init.span);
     let Some(object) = call::this_object(cx, init.span) else { return };
     if !value.ty.ty.is_error() {
         stmts.push(Stmt { kind: StmtKind::Expr(assigned(object, value, init.span)), span: init.span });

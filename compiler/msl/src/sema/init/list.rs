@@ -9,7 +9,7 @@ use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
 use crate::sema::convert::{Conversion, Rank};
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::{call, construct, convert, expr, init, record};
+use crate::sema::{call, construct, convert, expr, init, narrowing, record};
 use anymetal_diagnostics::Span;
 
 /// Reads the clauses of a list one after the other, as brace elision wants them.
@@ -103,6 +103,7 @@ fn list_scalar<'a>(cx: &mut Checker<'a>, clauses: &'a [InitClause], to: QualTy, 
                 return list_value(cx, inner, to, span);
             }
             let value = expr::check(cx, &only.value);
+            narrowing::refuse_in_list(cx, &value, to.ty);
             convert::to_type(cx, value, to.unqualified(), "in this initialiser")
         }
         _ => {
@@ -195,6 +196,7 @@ pub(super) fn element<'a>(cx: &mut Checker<'a>, to: QualTy, cursor: &mut Cursor<
     };
     if !is_aggregate || convert::conversion_of(cx, &value, to, true).is_some() {
         cursor.at += 1;
+        narrowing::refuse_in_list(cx, &value, ty);
         return convert::to_type(cx, value, to, "in this initialiser");
     }
     cursor.pending = Some(value);

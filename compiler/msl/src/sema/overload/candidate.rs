@@ -44,6 +44,10 @@ pub(super) fn examine<'a>(
             }
         }
     }
+    if cx.functions.decl(decl).ast.is_variadic {
+        let given = call.args.len().saturating_sub(params.len());
+        conversions.extend((0..given).map(|_| Conversion::new(Rank::Ellipsis, 0)));
+    }
     let has_object = conversions.len() > call.args.len();
     Ok(Candidate { decl, func, conversions, has_object, is_operand: false })
 }
@@ -109,7 +113,8 @@ fn check_arity(functions: &Functions<'_>, decl: FnDeclId, given: usize) -> Resul
     let ast = functions.decl(decl).ast;
     let most = ast.params.len();
     let least = ast.params.iter().filter(|param| param.default.is_none() && !is_pack(param)).count();
-    if given < least || (given > most && !has_pack(functions, decl)) {
+    let is_open = ast.is_variadic || has_pack(functions, decl);
+    if given < least || (given > most && !is_open) {
         let wanted = if least == most { format!("{most}") } else { format!("{least} to {most}") };
         return Err(format!("it takes {wanted} arguments, not {given}"));
     }

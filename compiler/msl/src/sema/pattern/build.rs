@@ -79,7 +79,8 @@ fn of_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type, params: &'a [TemplatePar
             let (elem, quals) = (Box::new(of_type(cx, elem, params)), Qualifiers::default());
             Pat::Vector { elem, len, packed: false, quals }
         }
-        TypeKind::Function { ret, params: inner } => Pat::Function {
+        TypeKind::Function { ret, params: inner, is_variadic, method } => Pat::Function {
+            form: resolve_type::function_form(*is_variadic, *method),
             ret: Box::new(of_type(cx, ret, params)),
             params: inner.iter().map(|param| of_function_param(cx, param, params)).collect(),
         },
@@ -322,8 +323,8 @@ fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
             }
             _ => Pat::Opaque,
         },
-        Pat::Function { ret, params } => {
-            Pat::Function { ret: boxed(ret), params: params.iter().map(argument).collect() }
+        Pat::Function { ret, params, form } => {
+            Pat::Function { ret: boxed(ret), params: params.iter().map(argument).collect(), form: *form }
         }
     }
 }

@@ -28,7 +28,8 @@ pub(in crate::sema) fn open_pattern<'a>(types: &Types, records: &Records<'a>, pa
             rows: ValuePat::Fixed(i128::from(rows)),
             quals,
         },
-        TyKind::Function { ret, ref params } => Pat::Function {
+        TyKind::Function { ret, ref params, form } => Pat::Function {
+            form,
             ret: Box::new(Pat::Fixed(ret)),
             params: params.iter().map(|&param| ArgPat::Type(Pat::Fixed(param))).collect(),
         },

@@ -4,7 +4,7 @@
 //! it.
 
 use crate::ast::{self, ForInit};
-use crate::hir::{Block, ConstValue, Expr, ExprKind, LoopHint, Stmt, StmtKind};
+use crate::hir::{Block, ConstValue, Expr, ExprKind, LoopHint, ScalarTy, Stmt, StmtKind};
 use crate::sema::checker::Checker;
 use crate::sema::{evaluate, expr, lint, stmt, variable};
 use anymetal_diagnostics::Span;
@@ -41,22 +41,40 @@ pub(super) fn in_loop<'a, R>(cx: &mut Checker<'a>, f: impl FnOnce(&mut Checker<'
 }
 
 pub(super) fn loop_hint<'a>(cx: &mut Checker<'a>, hint: Option<&'a ast::LoopHint>) -> Option<LoopHint> {
-    Some(match hint? {
-        ast::LoopHint::Full => LoopHint::Full,
-        ast::LoopHint::Enable => LoopHint::Enable,
-        ast::LoopHint::Disable => LoopHint::Disable,
-        ast::LoopHint::Count(expr) => {
-            // A count that is not constant (a function constant, say) is no more than "please".
-            let count = cx.quietly(|cx| {
-                let value = expr::check(cx, expr);
-                evaluate::constant_integer(cx, value)
-            });
-            match count.ok().flatten() {
-                Some(n @ 1..=65_536) => LoopHint::Count(n as u32),
-                _ => LoopHint::Enable,
-            }
-        }
+    let hint = hint?;
+    for count in &hint.counts {
+        loop_count(cx, count, 1);
+    }
+    Some(match hint.unroll.as_ref()? {
+        ast::Unroll::Full => LoopHint::Full,
+        ast::Unroll::Enable => LoopHint::Enable,
+        ast::Unroll::Disable => LoopHint::Disable,
+        ast::Unroll::Count { count, may_be_zero } => match loop_count(cx, count, i128::from(!may_be_zero)) {
+            Some(0) => LoopHint::Disable,
+            Some(n @ 1..=65_536) => LoopHint::Count(n as u32),
+            _ => LoopHint::Enable,
+        },
     })
+}
+
+/// The number of a loop pragma, if it is known: a function constant is no more than "please".
+fn loop_count<'a>(cx: &mut Checker<'a>, count: &'a ast::Expr, least: i128) -> Option<i128> {
+    let value = expr::check(cx, count);
+    if value.ty.ty.is_error() {
+        return None;
+    }
+    let scalar = cx.types.scalar_repr(value.ty.ty);
+    if scalar.is_none_or(|scalar| scalar.is_float() || matches!(scalar, ScalarTy::Bool | ScalarTy::I8)) {
+        let message = format!("the number of a loop pragma is an integer, not a `{}`", cx.show(value.ty));
+        cx.error("invalid-pragma", count.span, message);
+        return None;
+    }
+    let n = cx.quietly(|cx| evaluate::constant_integer(cx, value)).ok().flatten()?;
+    if !(least..=i128::from(i32::MAX)).contains(&n) {
+        cx.error("invalid-pragma", count.span, format!("the number {n} of a loop pragma is out of range"));
+        return None;
+    }
+    Some(n)
 }
 
 pub(super) fn check_while<'a>(
