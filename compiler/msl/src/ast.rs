@@ -21,7 +21,7 @@ pub use decl::{
 };
 pub use expr::{
     AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitCapture, InitClause, Lambda,
-    MathFlag, OperatorName, Path, PathSegment, PostfixOp, TemplateArg, UnaryOp,
+    MathFlag, OperatorName, Path, PathSegment, PostfixOp, TagWord, TemplateArg, UnaryOp,
 };
 pub use lazy::{BlockText, LazyBlock};
 pub use node::{NodeId, NodeIds, Part};

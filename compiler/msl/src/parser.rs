@@ -87,6 +87,8 @@ struct Parser<'t> {
     split_greater: bool,
     /// How many `template<…>` heads enclose the current declaration.
     template_depth: u32,
+    /// Where the heads of the current declaration are.
+    template_heads: Vec<Span>,
     /// Inside template arguments, outside of parentheses: `>` closes.
     angle: bool,
     depth: u32,
@@ -137,6 +139,7 @@ impl<'t> Parser<'t> {
             at: 0,
             split_greater: false,
             template_depth: 0,
+            template_heads: Vec::new(),
             angle: false,
             depth: 0,
             in_statement_expr: false,

@@ -132,6 +132,7 @@ mod stmt;
 mod table;
 mod tail_call;
 mod template_args;
+mod template_redeclare;
 mod template_template;
 mod traits;
 mod type_names;

@@ -12,8 +12,21 @@ pub struct Path {
     pub global: bool,
     /// At least one.
     pub segments: Vec<PathSegment>,
+    /// The word before it, as in `struct S *`.
+    pub tag: Option<TagWord>,
     /// Where.
     pub span: Span,
+}
+
+/// A word that says what kind of type a name is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TagWord {
+    /// `struct` or `class`
+    Struct,
+    /// `union`
+    Union,
+    /// `enum`
+    Enum,
 }
 
 /// One part of a path.

@@ -80,6 +80,8 @@ pub enum TypeKind {
     Decltype(Box<Expr>),
     /// `__typeof__(expr)`: as `decltype`, but never a reference.
     Typeof(Box<Expr>),
+    /// `__underlying_type(E)`
+    Underlying(Box<Type>),
     /// `typename decltype(expr)::a::b`
     DecltypePath(Box<Expr>, Path),
     /// `struct S { … }` in the place of a type; also the record of a typedef.

@@ -8,7 +8,9 @@ use super::declarator::Place;
 use super::scope::NameKind;
 use super::specifier::Specifiers;
 use super::{Parser, bindings, declaration_rules, expr, init_declarator, namespace, specifier, template};
-use crate::ast::{Access, Field, Item, ItemKind, Path, PathSegment, Record, Type, TypeKind};
+use crate::ast::{
+    Access, Field, Item, ItemKind, Path, PathSegment, Record, RecordKind, TagWord, Type, TypeKind,
+};
 use crate::token::{Kw, Pragma, Punct, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Span};
 
@@ -131,12 +133,18 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
     if place == Place::Namespace && template::at_deduction_guide(p) {
         return template::deduction_guide(p, start);
     }
+    let begin = p.at;
     let is_elaborated = matches!(p.peek(), TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union | Kw::Enum));
     let Some(specs) = specifier::parse(p, true) else {
         p.skip_statement();
         return Vec::new();
     };
     if specs.function.is_friend && p.is(Punct::Semi) {
+        let is_enum = p.tokens[begin..p.at].iter().any(|token| token.kind == TokenKind::Keyword(Kw::Enum));
+        if is_enum {
+            p.error("bad-friend", start, "a friend cannot be declared with `enum`");
+        }
+        declaration_rules::check_friend_type(p, &specs, p.tokens[begin].kind);
         return friend_type(p, specs, start);
     }
     let mut items = Vec::new();
@@ -184,7 +192,11 @@ fn friend_type(p: &mut Parser<'_>, specs: Specifiers, start: Span) -> Vec<Item> 
             PathSegment { name, operator: None, args: None, has_template_word: false, span: record.span };
         // `class` is part of the path's place: it makes the name known if it is not.
         let span = start.to(record.span);
-        ty.kind = TypeKind::Path(Path { global: false, segments: vec![segment], span });
+        let tag = match record.kind {
+            RecordKind::Struct => TagWord::Struct,
+            RecordKind::Union => TagWord::Union,
+        };
+        ty.kind = TypeKind::Path(Path { global: false, segments: vec![segment], tag: Some(tag), span });
     }
     let (kind, span) = (ItemKind::Friend(Box::new(ty)), p.since(start));
     vec![Item { kind, template: None, access: Access::Public, span }]
@@ -216,7 +228,7 @@ fn extract_type_definition(
     if let Some(name) = name {
         let segment =
             PathSegment { name, operator: None, args: None, has_template_word: false, span: ty.span };
-        let path = Path { global: false, segments: vec![segment], span: ty.span };
+        let path = Path { global: false, segments: vec![segment], tag: None, span: ty.span };
         ty.kind = TypeKind::Path(path);
     }
     specs

@@ -4,7 +4,11 @@
 //! declaration is known.
 
 use super::Parser;
-use crate::ast::{Function, ItemKind, TemplateParamKind, TemplateParams, TypeKind};
+use super::declarator::DeclaratorName;
+use super::specifier::Specifiers;
+use crate::ast::{
+    Function, FunctionName, Item, ItemKind, Path, TemplateParamKind, TemplateParams, TypeKind,
+};
 use crate::token::{Kw, Name, TokenKind};
 use anymetal_diagnostics::Span;
 
@@ -96,12 +100,20 @@ pub(super) fn check(p: &mut Parser<'_>, words: &[Word], declared: Declared) {
 /// Reports qualifiers after the parameters of a function that has no object.
 pub(super) fn check_qualifiers(p: &mut Parser<'_>, function: &Function, in_class: bool) {
     let method = function.method;
-    let is_qualified =
-        method.is_const || method.is_volatile || method.space.is_some() || method.reference.is_some();
-    let has_object = in_class || function.scope.is_some();
+    let is_special = matches!(function.name, FunctionName::Constructor(_) | FunctionName::Destructor);
+    // Objects are created in a space (MSL 4.1).
+    let is_qualified = method.is_const
+        || method.is_volatile
+        || (method.space.is_some() && !is_special)
+        || method.reference.is_some();
+    let has_object = (in_class || function.scope.is_some()) && !is_special;
     let is_static = function.specifiers.is_static;
     if is_qualified && (!has_object || is_static) {
-        let what = if is_static { "a static function" } else { "a function that is not a member" };
+        let what = match () {
+            () if is_special => "a constructor or destructor",
+            () if is_static => "a static function",
+            () => "a function that is not a member",
+        };
         p.error("misplaced-specifier", function.span, format!("{what} cannot have qualifiers"));
     }
 }
@@ -109,6 +121,81 @@ pub(super) fn check_qualifiers(p: &mut Parser<'_>, function: &Function, in_class
 /// Reports `template` in the name of what is declared: there, the names before it are known.
 pub(super) fn refuse_template_word(p: &mut Parser<'_>, span: Span) {
     p.error("misplaced-specifier", span, "`template` cannot stand in the name of what is declared");
+}
+
+/// Reports qualifiers of a type that is declared a friend, and `friend` after the type.
+pub(super) fn check_friend_type(p: &mut Parser<'_>, specs: &Specifiers, first: TokenKind) {
+    let Some(ty) = &specs.ty else { return };
+    if ty.quals.is_const || ty.quals.is_volatile {
+        p.error("bad-friend", ty.span, "a friend that is a type has no qualifiers");
+    }
+    if first != TokenKind::Keyword(Kw::Friend) {
+        p.error("bad-friend", ty.span, "`friend` must come first before a type");
+    }
+}
+
+/// Reports what no template can be: a using-declaration, an enumeration, several variables.
+pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items: &[Item]) {
+    let Some(first) = items.first() else { return };
+    let problem = match &first.kind {
+        _ if items.len() > 1 && items.iter().all(|item| !matches!(item.kind, ItemKind::UsingDeclaration(_))) => {
+            "a template declares one thing only"
+        }
+        ItemKind::UsingDeclaration(_) => "a using-declaration cannot be a template",
+        ItemKind::Enum(_) if !params.params.is_empty() => "an enumeration cannot be a template",
+        ItemKind::Function(function)
+            if matches!(function.name, FunctionName::Destructor) && function.scope.is_none() =>
+        {
+            "a destructor cannot be a template"
+        }
+        _ => return,
+    };
+    p.error("bad-template", first.span, problem);
+}
+
+/// Reports heads of templates that the declared name has no use for: each class around it with arguments takes
+/// one, and the declared thing itself takes one.
+pub(super) fn check_heads(p: &mut Parser<'_>, item: &Item) {
+    let scope = match &item.kind {
+        ItemKind::Record(record) => &record.scope,
+        ItemKind::Variable(variable) => &variable.declarator.scope,
+        ItemKind::Function(function) => &function.scope,
+        _ => return,
+    };
+    let is_template = match &item.kind {
+        ItemKind::Record(record) => record.specialisation.is_some(),
+        ItemKind::Variable(variable) => variable.declarator.specialisation.is_some(),
+        _ => true,
+    };
+    let has_params = item.template.as_ref().is_some_and(|template| !template.params.is_empty());
+    let segments = scope.iter().flat_map(|scope| &scope.segments);
+    let of_scope = segments.filter(|segment| segment.args.is_some()).count();
+    let most = of_scope + usize::from(is_template || (has_params && p.template_heads.len() > of_scope));
+    if p.template_heads.len() > most.max(1)
+        && let Some(&extra) = p.template_heads.get(of_scope)
+    {
+        p.error("bad-template", extra, "this `template<>` belongs to nothing that is declared");
+    }
+}
+
+/// Reports template arguments in the name of what is declared without `template<>`, and a member with a
+/// qualified name in its class.
+pub(super) fn check_declared_name(p: &mut Parser<'_>, name: &DeclaratorName, in_class: bool, span: Span) {
+    if name.args.is_some() && p.template_heads.is_empty() {
+        let message = "a specialisation is declared with `template<>`";
+        p.error("bad-template", span, message);
+    }
+    if in_class && name.scope.is_some() {
+        p.error("misplaced-qualification", span, "a member cannot have a qualified name in its class");
+    }
+}
+
+/// Reports a using-declaration with template arguments.
+pub(super) fn check_using(p: &mut Parser<'_>, path: &Path) {
+    if path.segments.last().is_some_and(|last| last.args.is_some()) {
+        let message = "a using-declaration cannot name a specialisation of a template";
+        p.error("using-declaration", path.span, message);
+    }
 }
 
 /// Reports the words that no parameter can have.
@@ -145,7 +232,6 @@ pub(super) fn check_template_params(p: &mut Parser<'_>, params: &TemplateParams,
     if !is_primary {
         return;
     }
-    let is_declaration_only = matches!(declared, ItemKind::Record(record) if record.members.is_none());
     let mut has_default = false;
     for (n, param) in params.params.iter().enumerate() {
         if param.is_pack && n + 1 < params.params.len() {
@@ -157,8 +243,7 @@ pub(super) fn check_template_params(p: &mut Parser<'_>, params: &TemplateParams,
             TemplateParamKind::Value(_, default) => default.is_some(),
             TemplateParamKind::Template(_, default) => default.is_some(),
         };
-        // A later declaration may have the defaults of the other parameters.
-        if has_default && !own && !param.is_pack && !is_declaration_only {
+        if has_default && !own && !param.is_pack {
             let message = "a template parameter after one with a default argument needs one too";
             p.error("template-parameter", param.span, message);
         }

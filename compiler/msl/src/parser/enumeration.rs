@@ -3,7 +3,7 @@
 use super::attribute::Attributes;
 use super::scope::{Entry, NameKind};
 use super::{Parser, attribute, expr, qualified_name, specifier};
-use crate::ast::{Enum, Enumerator, TypeKind};
+use crate::ast::{Enum, Enumerator, TagWord, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
     let mut name = None;
     if let TokenKind::Ident(_) = p.peek() {
         if !p.next_is(1, Punct::LBrace) && !p.next_is(1, Punct::Colon) && !p.next_is(1, Punct::Semi) {
-            return Some(TypeKind::Path(
-                qualified_name::path(p, super::qualified_name::Expected::Type)?.path,
-            ));
+            let mut path = qualified_name::path(p, super::qualified_name::Expected::Type)?.path;
+            path.tag = Some(TagWord::Enum);
+            return Some(TypeKind::Path(path));
         }
         (name, span) = p.ident("the enumeration's name").map(|(name, span)| (Some(name), span))?;
     }

@@ -12,6 +12,9 @@ use crate::ast::{
 };
 use crate::token::{Kw, Punct, TokenKind};
 
+/// The most tokens of template arguments in the name of a constructor.
+const MAX_NAME_TOKENS: usize = 256;
+
 /// Inside a class, is this its own name followed by a parameter list (or `S<T>(`)?
 pub(super) fn at_constructor_name(p: &Parser<'_>) -> bool {
     let TokenKind::Ident(name) = p.peek() else { return false };
@@ -21,44 +24,56 @@ pub(super) fn at_constructor_name(p: &Parser<'_>) -> bool {
     p.next_is(1, Punct::LParen) || constructor_with_args(p)
 }
 
-/// Outside of its class: `A::S::S(`, or its destructor, `S::~`. Classes that are templates (`S<T>::S(`) are
-/// known as none.
+/// Outside of its class: `A::S<T>::S(`, or its destructor, `S<T>::~`.
 pub(super) fn at_qualified_constructor_name(p: &Parser<'_>) -> bool {
     let TokenKind::Ident(mut class) = p.peek() else { return false };
+    if p.scopes.in_class_body() {
+        return false;
+    }
     let mut ahead = 1;
-    while p.next_is(ahead, Punct::ColonColon)
-        && (p.next_is(ahead + 1, Punct::Tilde) || matches!(p.peek_at(ahead + 1), TokenKind::Ident(_)))
-    {
-        let TokenKind::Ident(name) = p.peek_at(ahead + 1) else { return !p.scopes.in_class_body() };
+    loop {
+        let has_args = p.next_is(ahead, Punct::Less);
+        if has_args {
+            let Some(after) = after_template_args(p, ahead) else { return false };
+            ahead = after;
+        }
+        if !p.next_is(ahead, Punct::ColonColon) {
+            return false;
+        }
+        // A destructor or a conversion.
+        if p.next_is(ahead + 1, Punct::Tilde) || p.peek_at(ahead + 1) == TokenKind::Keyword(Kw::Operator) {
+            return true;
+        }
+        let TokenKind::Ident(name) = p.peek_at(ahead + 1) else { return false };
         ahead += 2;
         if name == class && p.next_is(ahead, Punct::LParen) {
-            return !p.scopes.in_class_body();
+            return true;
         }
         class = name;
     }
-    false
+}
+
+/// The number of the token after template arguments that begin at `ahead`.
+fn after_template_args(p: &Parser<'_>, ahead: usize) -> Option<usize> {
+    let mut open = 0u32;
+    for at in ahead..ahead + MAX_NAME_TOKENS {
+        match p.peek_at(at) {
+            TokenKind::Punct(Punct::Less) => open += 1,
+            TokenKind::Punct(Punct::Greater) => open -= 1,
+            TokenKind::Punct(Punct::Shr) => open = open.saturating_sub(2),
+            TokenKind::Punct(Punct::Semi | Punct::LBrace) | TokenKind::Eof => return None,
+            _ => {}
+        }
+        if open == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
 }
 
 /// `MD<T>(`: a template-id as the constructor's name.
 fn constructor_with_args(p: &Parser<'_>) -> bool {
-    if !p.next_is(1, Punct::Less) {
-        return false;
-    }
-    let mut open = 0u32;
-    for ahead in 1..64 {
-        match p.peek_at(ahead) {
-            TokenKind::Punct(Punct::Less) => open += 1,
-            TokenKind::Punct(Punct::Greater) => {
-                open -= 1;
-                if open == 0 {
-                    return p.next_is(ahead + 1, Punct::LParen);
-                }
-            }
-            TokenKind::Punct(Punct::Semi | Punct::LBrace) | TokenKind::Eof => return false,
-            _ => {}
-        }
-    }
-    false
+    p.next_is(1, Punct::Less) && after_template_args(p, 1).is_some_and(|after| p.next_is(after, Punct::LParen))
 }
 
 /// Parses a constructor's name and parameters where a declarator would stand.
@@ -211,8 +226,10 @@ fn body(p: &mut Parser<'_>) -> FunctionBody {
             }
             let class_name = p.scopes.class_name.take();
             let template_depth = std::mem::replace(&mut p.template_depth, 0);
+            let template_heads = std::mem::take(&mut p.template_heads);
             let body = statement_expr::own_body(p, stmt::block_in_scope);
             p.template_depth = template_depth;
+            p.template_heads = template_heads;
             p.scopes.class_name = class_name;
             FunctionBody::Block(body.into())
         }

@@ -41,6 +41,7 @@ pub(super) fn untyped_function(
         let words = specs.words.clone();
         let function = function::rest(p, specs, declarator);
         p.scopes.set_current(outer);
+        declaration_rules::check_qualifiers(p, &function, p.scopes.in_class_body());
         let kind = ItemKind::Function(Arc::new(function));
         check_words(p, &words, &kind, p.scopes.in_class_body());
         items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
@@ -83,6 +84,9 @@ pub(super) fn declarators(
             p.skip_statement();
             return items;
         };
+        if let Some(name) = declarator.name.as_ref().filter(|_| !specs.function.is_friend && !specs.is_typedef) {
+            declaration_rules::check_declared_name(p, name, in_class && place == Place::Namespace, declarator.span);
+        }
         let template_word = declarator.name.as_ref().and_then(|name| name.template_word);
         if let Some(span) = template_word.filter(|_| !specs.function.is_friend) {
             declaration_rules::refuse_template_word(p, span);
@@ -173,7 +177,12 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
         p.scopes.declare_with(name, Entry { kind: NameKind::Type, scope });
         return ItemKind::Alias(TypeAlias { id: p.ids.fresh(), name, ty });
     }
-    let is_field = p.scopes.in_class_body() && !specs.function.is_static && !specs.function.is_friend;
+    // `x<1>` is a specialisation of a static member.
+    let is_specialisation = declarator.name.as_ref().is_some_and(|name| name.args.is_some());
+    let is_field = p.scopes.in_class_body()
+        && !specs.function.is_static
+        && !specs.function.is_friend
+        && !is_specialisation;
     if !is_field {
         let attributes = specs.attributes.list.clone();
         let variable = variable::rest(p, declarator, &specs.function, attributes, specs.is_extern);

@@ -49,6 +49,7 @@ fn captures(p: &mut Parser<'_>) -> Captures {
             TokenKind::Ident(name) => {
                 let span = p.span();
                 p.advance();
+                p.eat(Punct::Ellipsis);
                 match capture_initialiser(p) {
                     Some(init) => {
                         captures.initialised.push(InitCapture { name, by_reference: reference, init });
@@ -99,7 +100,15 @@ fn capture_initialiser(p: &mut Parser<'_>) -> Option<Expr> {
 fn rest(p: &mut Parser<'_>, captures: Captures) -> Option<Lambda> {
     let params = if p.is(Punct::LParen) { declarator::parameters(p)?.0 } else { Vec::new() };
     let mut attributes = super::attribute::Attributes::default();
-    while p.eat_kw(Kw::Constexpr) || p.eat_kw(Kw::Mutable) {}
+    let mut words = Vec::new();
+    while let TokenKind::Keyword(word @ (Kw::Constexpr | Kw::Mutable)) = p.peek() {
+        if words.contains(&word) {
+            let message = format!("{} stands twice here", TokenKind::Keyword(word));
+            p.error("misplaced-specifier", p.span(), message);
+        }
+        words.push(word);
+        p.advance();
+    }
     let noexcept = if p.is_kw(Kw::Noexcept) { function::noexcept_specifier(p) } else { Noexcept::Absent };
     attribute::attributes(p, &mut attributes);
     let ret = if p.eat(Punct::Arrow) { Some(specifier::type_id(p)?) } else { None };

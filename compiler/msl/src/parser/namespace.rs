@@ -5,7 +5,7 @@
 
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
-use super::{Parser, attribute, decl, qualified_name, specifier, template};
+use super::{Parser, attribute, decl, declaration_rules, qualified_name, specifier, template};
 use crate::ast::{Access, Item, ItemKind, Namespace, Type, TypeAlias, TypeKind, UsingDeclaration};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
@@ -141,6 +141,7 @@ fn using_declarations(p: &mut Parser<'_>, start: Span) -> Vec<Item> {
             };
             p.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
         }
+        declaration_rules::check_using(p, &parsed.path);
         let is_pack = p.eat(Punct::Ellipsis);
         let (id, path) = (p.ids.fresh(), parsed.path);
         let kind = ItemKind::UsingDeclaration(UsingDeclaration { id, path, is_pack });

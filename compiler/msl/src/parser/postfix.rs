@@ -96,12 +96,12 @@ fn member_path(p: &mut Parser<'_>) -> Option<crate::ast::Path> {
     let segment = crate::ast::PathSegment { name, operator: None, args, has_template_word, span };
     if p.is(Punct::ColonColon) {
         p.advance();
-        let mut rest = qualified_name::path(p, Expected::Value)?.path;
+        let mut rest = qualified_name::path_in_class(p, Expected::Value)?.path;
         rest.segments.insert(0, segment);
         rest.span = p.since(start);
         return Some(rest);
     }
-    Some(crate::ast::Path { global: false, segments: vec![segment], span: p.since(start) })
+    Some(crate::ast::Path { global: false, segments: vec![segment], tag: None, span: p.since(start) })
 }
 
 /// `(a, b...)`; the height is the greatest argument's.
@@ -153,6 +153,11 @@ fn primary(p: &mut Parser<'_>) -> Expr {
         TokenKind::Punct(Punct::LParen) => return paren(p),
         TokenKind::Punct(Punct::LBracket) => return lambda::parse(p),
         TokenKind::Punct(Punct::LBrace) => return init_list::parse(p),
+        // GNU's word that silences pedantic warnings.
+        TokenKind::Ident(word) if word.as_str() == "__extension__" => {
+            p.advance();
+            return primary(p);
+        }
         TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) | TokenKind::Keyword(Kw::Operator) => {
             return name(p);
         }

@@ -4,6 +4,7 @@ use super::scope::{Entry, NameKind, ScopeId};
 use super::{Parser, expr, operator_name, postfix, specifier};
 use crate::ast::{ExprKind, Path, PathSegment, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
+use anymetal_diagnostics::Span;
 
 /// A path and what is known of what it names.
 pub(super) struct ParsedPath {
@@ -26,12 +27,27 @@ pub(super) enum Expected {
 pub(super) fn path(p: &mut Parser<'_>, expected: Expected) -> Option<ParsedPath> {
     let start = p.span();
     let global = p.eat(Punct::ColonColon);
+    path_after(p, expected, start, global, global)
+}
+
+/// Parses the rest of a path after `A::`, of which nothing is known.
+pub(super) fn path_in_class(p: &mut Parser<'_>, expected: Expected) -> Option<ParsedPath> {
+    let start = p.span();
+    path_after(p, expected, start, false, true)
+}
+
+fn path_after(
+    p: &mut Parser<'_>,
+    expected: Expected,
+    start: Span,
+    global: bool,
+    mut after_scope: bool,
+) -> Option<ParsedPath> {
     // Most paths are one name, and there are many.
     let mut segments = Vec::with_capacity(1);
     let mut looked_in: Option<ScopeId> = global.then(|| p.scopes.root());
-    let mut after_scope = global;
     // Once a template-id or unknown name was passed, nothing is known of what follows.
-    let mut dependent = false;
+    let mut dependent = after_scope && !global;
     loop {
         let template_kw = after_scope && p.eat_kw(Kw::Template);
         let (segment, entry) = path_segment(p, looked_in, after_scope, dependent, template_kw, expected)?;
@@ -50,7 +66,7 @@ pub(super) fn path(p: &mut Parser<'_>, expected: Expected) -> Option<ParsedPath>
                 None if expected == Expected::Type => NameKind::Unknown,
                 None => NameKind::Unknown,
             };
-            let path = Path { global, segments, span: p.since(start) };
+            let path = Path { global, segments, tag: None, span: p.since(start) };
             return Some(ParsedPath { path, kind, scope: entry.and_then(|entry| entry.scope) });
         }
         p.advance();

@@ -5,7 +5,7 @@ use super::declarator::Place;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
 use super::{Parser, attribute, decl, declaration_rules, qualified_name, specifier, template};
-use crate::ast::{Access, Base, Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
+use crate::ast::{Access, Base, Item, Path, Record, RecordKind, TagWord, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 use std::sync::Arc;
@@ -44,7 +44,9 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
         let name = head.name?;
         // `struct` is part of the path's place: it makes the name known if it is not.
         let span = start.to(head.span);
-        let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), span });
+        let tag = Some(if kind == RecordKind::Union { TagWord::Union } else { TagWord::Struct });
+        let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), tag, span });
+        path.tag = tag;
         path.segments.push(crate::ast::PathSegment {
             name,
             operator: None,
@@ -145,7 +147,7 @@ fn bases(p: &mut Parser<'_>, default: Access) -> Vec<Base> {
             access = written;
             p.advance();
         }
-        match specifier::type_id(p) {
+        match base(p) {
             Some(Type { kind: TypeKind::Pack(ty), .. }) => {
                 bases.push(Base { ty: *ty, access, is_pack: true });
             }
@@ -162,6 +164,18 @@ fn bases(p: &mut Parser<'_>, default: Access) -> Vec<Base> {
     }
 }
 
+/// A base class, whose name a function or a variable may hide.
+fn base(p: &mut Parser<'_>) -> Option<Type> {
+    if let TokenKind::Ident(name) = p.peek()
+        && p.classify(name) == NameKind::Value
+    {
+        let span = p.span();
+        let path = qualified_name::path(p, Expected::Type)?.path;
+        return Some(Type { kind: TypeKind::Path(path), quals: Default::default(), span });
+    }
+    specifier::type_id(p)
+}
+
 /// `{ … }` of a record.
 fn members(p: &mut Parser<'_>, scope: ScopeId, name: Option<Name>, default: Access) -> Vec<Item> {
     let start = p.span();
@@ -173,6 +187,7 @@ fn members(p: &mut Parser<'_>, scope: ScopeId, name: Option<Name>, default: Acce
     p.scopes.set_current(scope);
     p.scopes.class_name = name;
     let template_depth = std::mem::replace(&mut p.template_depth, 0);
+    let template_heads = std::mem::take(&mut p.template_heads);
     let mut items: Vec<Item> = Vec::new();
     let mut access = default;
     while !p.is(Punct::RBrace) && !p.at_end() {
@@ -191,6 +206,7 @@ fn members(p: &mut Parser<'_>, scope: ScopeId, name: Option<Name>, default: Acce
         }
     }
     p.template_depth = template_depth;
+    p.template_heads = template_heads;
     p.scopes.class_name = None;
     p.scopes.set_current(outer);
     if !p.eat(Punct::RBrace) {

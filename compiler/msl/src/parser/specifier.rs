@@ -7,6 +7,7 @@ use super::scope::NameKind;
 use super::{Parser, attribute, declarator, enumeration, expr, function, qualified_name, record};
 use crate::ast::{AddressSpace, BuiltinType, FunctionSpecifiers, GraphicsStage, Qualifiers, Type, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
+use anymetal_diagnostics::Diagnostic;
 
 /// What stands in front of declarators.
 pub(super) struct Specifiers {
@@ -93,8 +94,12 @@ pub(super) fn qualifier(p: &mut Parser<'_>, quals: &mut Qualifiers) -> bool {
             }
             return true;
         }
-        // GNU's word that silences pedantic warnings.
-        TokenKind::Ident(name) if name.as_str() == "__extension__" => {}
+        // GNU's word that silences pedantic warnings, and clang's about null pointers.
+        TokenKind::Ident(name)
+            if matches!(
+                name.as_str(),
+                "__extension__" | "_Nonnull" | "_Nullable" | "_Null_unspecified"
+            ) => {}
         _ => return false,
     }
     p.advance();
@@ -305,9 +310,24 @@ fn type_specifier(p: &mut Parser<'_>) -> Option<TypeKind> {
             }
             Some(TypeKind::Path(qualified_name::path(p, Expected::Type)?.path))
         }
+        TokenKind::Ident(name) if name.as_str() == "__underlying_type" && p.next_is(1, Punct::LParen) => {
+            p.advance();
+            let Some(inner) = expr::parenthesised_type(p) else {
+                p.error("expected-type", p.span(), "expected a type in parentheses after `__underlying_type`");
+                return None;
+            };
+            Some(TypeKind::Underlying(Box::new(inner)))
+        }
         _ => {
             let parsed = qualified_name::path(p, Expected::Type)?;
             if parsed.kind == NameKind::Value {
+                let diagnostic =
+                    Diagnostic::error("not-a-type", parsed.path.span, "this names a value, not a type");
+                let is_member = p.scopes.in_class_body() && p.is(Punct::Semi);
+                p.report(match is_member {
+                    true => diagnostic.with_hint("a using-declaration begins with `using`"),
+                    false => diagnostic,
+                });
                 return None;
             }
             Some(TypeKind::Path(parsed.path))

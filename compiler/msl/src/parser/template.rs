@@ -39,7 +39,9 @@ pub(super) fn parse(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
     };
     let is_template = u32::from(!params.params.is_empty());
     p.template_depth += is_template;
+    p.template_heads.push(start);
     let items = templated_item(p, place, params, start);
+    p.template_heads.pop();
     p.template_depth -= is_template;
     p.scopes.set_current(outer);
     items
@@ -53,6 +55,7 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
         _ => decl::declaration(p, place),
     };
     let span = p.since(start);
+    declaration_rules::check_templated(p, &params, &items);
     if let Some(first) = items.first().filter(|item| item.template.is_none()) {
         let is_first = declaration_rules::template_name(&first.kind)
             .is_some_and(|name| p.template_names.insert((p.scopes.outside_template(), name)));
@@ -60,6 +63,7 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
             declaration_rules::check_template_params(p, &params, &first.kind);
         }
     }
+    let is_innermost = items.first().is_some_and(|item| item.template.is_none());
     let mut params = Some(params);
     // The last first, which mostly is the only one.
     for (left, item) in items.iter_mut().enumerate().rev() {
@@ -67,6 +71,9 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
         if item.template.is_none() {
             item.template = if left == 0 { params.take() } else { params.clone() };
         }
+    }
+    if let Some(item) = items.first().filter(|_| is_innermost) {
+        declaration_rules::check_heads(p, item);
     }
     items
 }
@@ -250,6 +257,12 @@ pub(super) fn explicit_instantiation(p: &mut Parser<'_>) -> Option<ItemKind> {
         })));
     }
     let specs = specifier::parse(p, true)?;
+    for &(word, span) in &specs.words {
+        if matches!(word, Kw::Inline | Kw::Constexpr | Kw::Static | Kw::Extern) {
+            let message = format!("{} cannot stand in an explicit instantiation", TokenKind::Keyword(word));
+            p.error("misplaced-specifier", span, message);
+        }
+    }
     attributes.list.extend(specs.attributes.list);
     let Some(base) = specs.ty else {
         let found = p.peek();

@@ -23,11 +23,7 @@ pub(super) fn rest(
     let name = name.unwrap_or(Name::EMPTY);
     let (scope, specialisation) = declarator.name.map_or((None, None), |n| (n.scope, n.args));
     if scope.is_none() {
-        let kind = if p.template_depth > 0 && !p.scopes.in_class_body() {
-            NameKind::ValueTemplate
-        } else {
-            NameKind::Value
-        };
+        let kind = if p.template_depth > 0 { NameKind::ValueTemplate } else { NameKind::Value };
         // Not in the scope of a variable template's own parameters.
         template::declare_outside_template(p, name, Entry { kind, scope: None });
     }

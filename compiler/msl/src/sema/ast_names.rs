@@ -61,6 +61,7 @@ pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
                 in_expr(len, f);
             }
         }
+        TypeKind::Underlying(inner) => in_type(inner, f),
         TypeKind::ExtVector(elem, len) => {
             in_type(elem, f);
             in_expr(len, f);

@@ -12,6 +12,7 @@ use anymetal_diagnostics::Span;
 pub(super) fn call<'a>(cx: &mut Checker<'a>, name: Name, args: &[Arg<'a>], span: Span) -> Option<Expr> {
     match name.as_str() {
         "__builtin_assume" => Some(assume(cx, args, span)),
+        "__builtin_unreachable" if args.is_empty() => Some(Expr::value(ExprKind::Zero, Ty::VOID, span)),
         _ => None,
     }
 }

@@ -312,6 +312,26 @@ fn hidden_tag<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
     if is_name { lookup::tag_of_path(cx, path) } else { None }
 }
 
+/// Reports `struct`, `union` or `enum` before a type of another kind.
+fn check_tag<'a>(cx: &mut Checker<'a>, path: &'a Path, ty: QualTy) {
+    let Some(tag) = path.tag else { return };
+    let is = match *cx.types.kind(ty.ty) {
+        TyKind::Record(record) if cx.types.record(record).is_union => ast::TagWord::Union,
+        TyKind::Record(_) => ast::TagWord::Struct,
+        TyKind::Enum(_) => ast::TagWord::Enum,
+        // What depends on template arguments is not known.
+        TyKind::Error => return,
+        _ => {
+            let message = format!("`{}` is not a class or an enumeration", spelling::path(path));
+            return cx.error("tag-mismatch", path.span, message);
+        }
+    };
+    if is != tag {
+        let message = format!("`{}` is declared as another kind of type than here", spelling::path(path));
+        cx.error("tag-mismatch", path.span, message);
+    }
+}
+
 /// Resolves a path that must name a type.
 pub(super) fn resolve_type<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
     let target = match resolve(cx, path) {
@@ -322,6 +342,7 @@ pub(super) fn resolve_type<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<Q
         }
     };
     if let Some(ty) = type_of_found(&cx.records, &target.found) {
+        check_tag(cx, path, ty);
         return Some(ty);
     }
     if let Found::Functions(_) | Found::Variable(_) = target.found

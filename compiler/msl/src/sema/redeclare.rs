@@ -6,6 +6,7 @@
 
 use super::checker::Checker;
 use super::entities::FnDeclId;
+use super::path::segment_key;
 use super::table::{Decl, Layer, NsId, Tag, function_key};
 use super::{function, record, resolve_type};
 use crate::ast::{self, FunctionBody, FunctionName, Item, ItemKind, OperatorName};
@@ -77,8 +78,25 @@ pub(super) fn check_members<'a>(cx: &mut Checker<'a>, owner: RecordId) {
         ItemKind::Function(function) => matches!(function.name, ast::FunctionName::Constructor(_)),
         _ => false,
     });
+    let mut usings: Vec<Vec<Name>> = Vec::new();
     for item in ast.members.iter().flatten() {
         let may_be_class = matches!(item.kind, ItemKind::Field(_)) && !has_constructor;
+        if let ItemKind::UsingDeclaration(using) = &item.kind
+            && let [.., class, last] = using.path.segments.as_slice()
+            && Some(last.name) == ast.name
+            && class.name != last.name
+        {
+            let message = format!("member `{}` has the same name as its class", last.name);
+            cx.error("redefinition", using.path.span, message);
+        }
+        if let ItemKind::UsingDeclaration(using) = &item.kind {
+            let names: Vec<Name> = using.path.segments.iter().map(|segment| segment_key(segment)).collect();
+            let is_plain = using.path.segments.iter().all(|segment| segment.args.is_none());
+            if is_plain && !using.is_pack && usings.contains(&names) {
+                cx.error("redefinition", using.path.span, "the class has this using-declaration twice");
+            }
+            usings.push(names);
+        }
         for (name, declared) in of_member(item) {
             if Some(name) == ast.name && declared.kind == Kind::Function {
                 cx.error("redefinition", declared.span, "a constructor has no result type");
@@ -149,6 +167,8 @@ fn conflict(earlier: &Declared, later: &Declared, name: Name) -> Option<(Span, S
         }
         // Whether two aliases name one type is for the analysis of types.
         (Kind::Alias, Kind::Alias) => return None,
+        // So is what two templates of aliases have in common.
+        (Kind::AliasTemplate, Kind::AliasTemplate) => return None,
         (Kind::Alias, tag) | (tag, Kind::Alias) if tag.is_tag() => return None,
         (Kind::Record(a), Kind::Record(b)) | (Kind::ClassTemplate(a), Kind::ClassTemplate(b)) if a != b => {
             format!("use of `{name}` with a tag type that does not match the previous declaration")
@@ -240,7 +260,7 @@ pub(super) fn may_repeat_functions(layer: &Layer) -> bool {
 /// Reports functions, not templates, that are defined twice or differ in their result type only: those of a
 /// namespace.
 pub(super) fn check_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
-    let mut friends = friend_definitions(cx, layer);
+    let mut friends = friend_functions(cx, layer);
     for (name, decls) in layer.own_names() {
         let mut overloads = Vec::new();
         for &decl in decls {
@@ -263,8 +283,8 @@ pub(super) fn check_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
     }
 }
 
-/// The functions that classes define as friends, which are functions of the namespace around.
-fn friend_definitions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) -> FxHashMap<(NsId, Name), Vec<FnDeclId>> {
+/// The functions that classes declare as friends, which are functions of the namespace around.
+fn friend_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) -> FxHashMap<(NsId, Name), Vec<FnDeclId>> {
     let mut found: FxHashMap<(NsId, Name), Vec<FnDeclId>> = FxHashMap::default();
     for (id, entry) in layer.own_items() {
         let ItemKind::Record(record) = &entry.item.kind else { continue };
@@ -273,8 +293,8 @@ fn friend_definitions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) -> FxHashMap<(
         }
         for item in record.members.iter().flatten() {
             let ItemKind::Function(function) = &item.kind else { continue };
-            let is_definition = !matches!(function.body, FunctionBody::None);
-            if !function.specifiers.is_friend || item.template.is_some() || !is_definition {
+            let is_plain = item.template.is_none() && function.scope.is_none();
+            if !function.specifiers.is_friend || !is_plain {
                 continue;
             }
             let scope = cx.scopes.of_item(id);
@@ -291,15 +311,20 @@ fn friend_definitions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) -> FxHashMap<(
     found
 }
 
-/// The same for the functions of one name in a class, where no function may be declared twice.
-pub(super) fn check_methods<'a>(cx: &mut Checker<'a>, owner: RecordId) {
+/// The same for the functions of one name in a class, where no function may be declared twice: those that
+/// `counts` selects.
+pub(super) fn check_methods<'a>(
+    cx: &mut Checker<'a>,
+    owner: RecordId,
+    counts: &dyn Fn(&ast::Function) -> bool,
+) {
     let Some(items) = cx.records.get(owner).ast.and_then(|ast| ast.members.as_ref()) else { return };
     let scope = cx.records.get(owner).scope;
     let mut by_name: FxHashMap<Name, Vec<FnDeclId>> = FxHashMap::default();
     let mut names = Vec::new();
     for item in items {
         let ItemKind::Function(function) = &item.kind else { continue };
-        if item.template.is_some() || function.specifiers.is_friend {
+        if item.template.is_some() || function.specifiers.is_friend || !counts(function) {
             continue;
         }
         let Some(key) = function_key(&function.name) else { continue };

@@ -69,6 +69,7 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
             cx.types.referent(ty.ty).map_or(ty, |to| QualTy { space: Space::Thread, ..to })
         }
         TypeKind::DecltypePath(expr, path) => decltype_path_type(cx, expr, path),
+        TypeKind::Underlying(inner) => underlying(cx, inner, ty.span),
         TypeKind::Record(record) => {
             let scope = cx.scopes.current();
             plain(record::plain(&mut cx.types, &mut cx.records, record, scope))
@@ -79,6 +80,9 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
         }
         TypeKind::Pointer(inner) => {
             let pointee = resolve(cx, inner);
+            if pointee.ty.is_error() && is_reference(inner) {
+                cx.error("pointer-to-reference", ty.span, "there are no pointers to references");
+            }
             if is_qualified_function(&cx.types, pointee.ty) {
                 refuse_qualified_function(cx, "pointer", pointee, ty.span);
                 return plain(Ty::ERROR);
@@ -105,17 +109,34 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
         TypeKind::Function { ret, params, is_variadic, method } => {
             let ret = resolve(cx, ret);
             let mut types = Vec::with_capacity(params.len());
-            let resolved =
-                params.iter().all(|param| function::add_param_types(cx, param, param.span, &mut types));
+            // `T...` is `T, ...` where `T` names no pack.
+            let is_pack = |cx: &Checker<'a>, param: &'a ast::Type| match &param.kind {
+                TypeKind::Pack(inner) => cx.scopes.pack_length_of_type(inner).is_some(),
+                _ => true,
+            };
+            let last = params.last().filter(|last| !is_pack(cx, last));
+            let is_variadic = *is_variadic || last.is_some();
+            let resolved = params.iter().all(|param| match (&param.kind, last) {
+                (TypeKind::Pack(inner), Some(last)) if std::ptr::eq(param, last) => {
+                    types.push(resolve_param(cx, inner));
+                    true
+                }
+                _ => function::add_param_types(cx, param, param.span, &mut types),
+            });
             if !resolved || ret.ty.is_error() || types.iter().any(|param| param.ty.is_error()) {
                 return plain(Ty::ERROR);
             }
-            let form = function_form(*is_variadic, *method);
+            let form = function_form(is_variadic, *method);
             plain(cx.types.intern(TyKind::Function { ret, params: types.into(), form }))
         }
         TypeKind::Pack(inner) => resolve(cx, inner),
         TypeKind::Error => plain(Ty::ERROR),
     }
+}
+
+/// Whether a type is written as a reference.
+fn is_reference(ty: &ast::Type) -> bool {
+    matches!(ty.kind, TypeKind::Reference { .. })
 }
 
 fn builtin_ty(diagnostics: &mut Diagnostics, builtin: BuiltinType, span: Span) -> Ty {
@@ -139,6 +160,23 @@ fn builtin_ty(diagnostics: &mut Diagnostics, builtin: BuiltinType, span: Span) -
         }
     };
     Ty::scalar(scalar)
+}
+
+/// `__underlying_type(E)`
+fn underlying<'a>(cx: &mut Checker<'a>, inner: &'a ast::Type, span: Span) -> QualTy {
+    let ty = resolve(cx, inner);
+    if let TyKind::Enum(id) = *cx.types.kind(ty.ty) {
+        if !cx.enums.get(id).is_complete {
+            cx.error("incomplete-type", span, "the enumeration is used before it is complete");
+            return QualTy::plain(Ty::ERROR);
+        }
+        return QualTy::plain(Ty::scalar(cx.types.enumeration(id).underlying));
+    }
+    if !ty.ty.is_error() {
+        let message = format!("`{}` is not an enumeration", cx.show(ty));
+        cx.error("not-an-enumeration", span, message);
+    }
+    QualTy::plain(Ty::ERROR)
 }
 
 /// What follows the parameters of a written function type.
@@ -184,8 +222,12 @@ fn resolve_array<'a>(
     len: Option<&'a ast::Expr>,
     span: Span,
 ) -> QualTy {
+    let written = elem;
     let elem = resolve(cx, elem);
     if elem.ty.is_error() {
+        if is_reference(written) {
+            cx.error("bad-array-element", span, "there are no arrays of references");
+        }
         return elem;
     }
     let bad =
@@ -294,8 +336,9 @@ fn decltype_inner<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> QualTy {
                 return if value.is_place { value.ty_as_declared() } else { value.ty };
             }
             Err(miss) => {
-                path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "name");
-                return QualTy::plain(Ty::ERROR);
+                // `__func__` is an array.
+                let value = expr::missed(cx, miss, path.span);
+                return if value.is_place { value.ty_as_declared() } else { value.ty };
             }
         }
     }

@@ -333,6 +333,11 @@ impl<'a> Scopes<'a> {
         None
     }
 
+    /// What a using-declaration or a function's declaration in the current block makes of a name.
+    pub(super) fn using_of_block(&self, name: Name) -> Option<Found<'a>> {
+        self.block_using(self.current, name)
+    }
+
     fn block_using(&self, scope: ScopeId, name: Name) -> Option<Found<'a>> {
         let known = self.usings.iter().find(|(at, known, _)| *at == scope && *known == name);
         known.map(|(.., found)| found.clone())

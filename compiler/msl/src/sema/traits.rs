@@ -138,7 +138,12 @@ fn unary_trait(cx: &mut Checker<'_>, name: &str, ty: QualTy, span: Span) -> Opti
             scalar.is_some() || matches!(kind, TyKind::Enum(_) | TyKind::Pointer(_) | TyKind::Nullptr)
         }
         "__is_vector" => matches!(kind, TyKind::Vector { .. }),
-        "__is_trivially_copyable" => special::is_trivial(cx, ty.ty, Triviality::Copies, span),
+        "__is_trivially_copyable" | "__is_trivially_relocatable" | "__is_trivial" | "__is_pod"
+            if matches!(kind, TyKind::Void | TyKind::Reference { .. } | TyKind::Function { .. }) =>
+        {
+            false
+        }
+        "__is_trivially_copyable" | "__is_trivially_relocatable" => special::is_trivial(cx, ty.ty, Triviality::Copies, span),
         "__is_trivial" | "__is_pod" => special::is_trivial(cx, ty.ty, Triviality::All, span),
         "__is_standard_layout" => true,
         _ => return None,

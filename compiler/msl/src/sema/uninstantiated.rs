@@ -13,7 +13,7 @@ use super::entities::{Found, TArg};
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
 use super::whole_program;
-use super::{function, lookup, noexcept, record, resolve_type, stage};
+use super::{expr, function, lookup, noexcept, record, resolve_type, stage};
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty};
 use std::rc::Rc;
@@ -27,6 +27,7 @@ pub(super) fn check<'a>(
     owner: Option<RecordId>,
 ) {
     let before = cx.diagnostics.set_in_template(true);
+    check_head(cx, template, scope);
     match &item.kind {
         ItemKind::Function(function) => check_function(cx, function, template, scope, owner),
         ItemKind::Record(record) => check_record(cx, record, template, scope),
@@ -37,6 +38,28 @@ pub(super) fn check<'a>(
         _ => {}
     }
     cx.diagnostics.set_in_template(before);
+}
+
+/// The types and default arguments of template parameters.
+fn check_head<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: ScopeId) {
+    let inner = cx.scopes.template_scope(&template.params, &unknown_args(template), scope);
+    cx.in_scope(inner, |cx| {
+        for param in &template.params {
+            match &param.kind {
+                TemplateParamKind::Type(default) => {
+                    if let Some(default) = default {
+                        resolve_type::resolve(cx, default);
+                    }
+                }
+                TemplateParamKind::Value(_, default) => {
+                    if let Some(default) = default {
+                        expr::check(cx, default);
+                    }
+                }
+                TemplateParamKind::Template(..) => {}
+            }
+        }
+    });
 }
 
 fn check_function<'a>(

@@ -1,10 +1,14 @@
 //! Rules for the names in using-declarations, by scope (C++14 [namespace.udecl]).
 
 use super::checker::Checker;
-use super::entities::Found;
-use super::{convert, path};
+use super::entities::{FnDeclId, Found};
+use super::table::{Decl, Layer, NsId};
+use super::{convert, function, lookup, path};
 use crate::ast::Path;
 use crate::hir::{RecordId, TyKind};
+use crate::token::Name;
+use anymetal_diagnostics::Span;
+use std::rc::Rc;
 
 /// A using-declaration of a namespace or a block names no member of a class or an enumeration.
 pub(super) fn outside_of_classes<'a>(cx: &mut Checker<'a>, path: &'a Path) {
@@ -34,6 +38,96 @@ pub(super) fn inside_of_class<'a>(cx: &mut Checker<'a>, class: RecordId, path: &
         _ => return,
     };
     cx.error("using-declaration", path.span, message);
+}
+
+/// Reports functions of a namespace that exclude what a using-declaration in it names: one of the same
+/// parameters that is another function (C++14 [namespace.udecl.13]).
+pub(super) fn check_namespaces<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
+    for (name, decls) in layer.own_names() {
+        let has_using = decls.iter().any(|decl| matches!(decl, Decl::Using(_)));
+        if decls.len() < 2 || !has_using {
+            continue;
+        }
+        let mut known: Vec<(Found<'a>, bool)> = Vec::new();
+        for &decl in decls {
+            let ns = match decl {
+                Decl::Item(id) | Decl::Using(id) => layer.entry(id).ns,
+                Decl::Enumerator(..) | Decl::Tag(_) | Decl::Namespace(_) => continue,
+            };
+            let Some(found) = lookup::found_in_decls(cx, &[(decl, ns)], name) else { continue };
+            let (span, is_using) = (cx.table.span(decl), matches!(decl, Decl::Using(_)));
+            if is_using && leads_back(cx, &found, ns) {
+                // What the other namespace has depends on the order of declarations.
+                continue;
+            }
+            let mut others = known.iter().filter(|(_, other_using)| is_using != *other_using);
+            if others.any(|(other, _)| excludes(cx, other, &found)) {
+                report_conflict(cx, name, span);
+            }
+            known.push((found, is_using));
+        }
+    }
+}
+
+/// Whether one of the functions is of that namespace.
+fn leads_back<'a>(cx: &Checker<'a>, found: &Found<'a>, ns: NsId) -> bool {
+    let is_of = |&decl: &FnDeclId| cx.scopes.enclosing_namespace(cx.functions.decl(decl).scope) == ns;
+    matches!(found, Found::Functions(decls) if decls.iter().any(is_of))
+}
+
+/// The same for a name that a using-declaration or a function's declaration adds to a block.
+pub(super) fn check_block<'a>(cx: &mut Checker<'a>, name: Name, found: &Found<'a>, span: Span) {
+    if !cx.checks_everything {
+        return;
+    }
+    if let Some(other) = cx.scopes.using_of_block(name)
+        && excludes(cx, &other, found)
+    {
+        report_conflict(cx, name, span);
+    }
+}
+
+fn report_conflict(cx: &mut Checker<'_>, name: Name, span: Span) {
+    let message = format!("`{name}` conflicts with another declaration of this scope by a using-declaration");
+    cx.error("using-declaration", span, message);
+}
+
+/// Whether two entities cannot have one name in a scope.
+fn excludes<'a>(cx: &mut Checker<'a>, a: &Found<'a>, b: &Found<'a>) -> bool {
+    match (a, b) {
+        (Found::Functions(a), Found::Functions(b)) => {
+            a.iter().any(|&a| b.iter().any(|&b| are_other_functions(cx, a, b)))
+        }
+        (Found::Functions(_), Found::Variable(_)) | (Found::Variable(_), Found::Functions(_)) => true,
+        (Found::Variable(a), Found::Variable(b)) => a.variable.id != b.variable.id && !b.variable.is_extern,
+        (Found::Variable(_), Found::AliasTemplate(_) | Found::ClassTemplate(_))
+        | (Found::AliasTemplate(_) | Found::ClassTemplate(_), Found::Variable(_) | Found::Functions(_))
+        | (Found::Functions(_), Found::AliasTemplate(_) | Found::ClassTemplate(_)) => true,
+        _ => false,
+    }
+}
+
+/// Whether two functions that are no templates have the same parameters but are not the same function.
+fn are_other_functions(cx: &mut Checker<'_>, a: FnDeclId, b: FnDeclId) -> bool {
+    let namespace = |cx: &Checker<'_>, decl: FnDeclId| {
+        cx.scopes.enclosing_namespace(cx.functions.decl(decl).scope)
+    };
+    if a == b || namespace(cx, a) == namespace(cx, b) {
+        return false;
+    }
+    let mut params = Vec::new();
+    for decl in [a, b] {
+        let data = cx.functions.decl(decl);
+        if data.template.is_some() || data.owner.is_some() {
+            return false;
+        }
+        let span = data.ast.span;
+        let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), span));
+        let Ok(Some(func)) = func else { return false };
+        params.push(cx.functions.inst(func).params.clone());
+    }
+    let is_open = params[0].iter().any(|param| cx.is_dependent(param.ty));
+    !is_open && function::are_same_params(&params[0], &params[1])
 }
 
 /// The entity that the path without its last name refers to.

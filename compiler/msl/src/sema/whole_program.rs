@@ -7,10 +7,10 @@ use super::checker::Checker;
 use super::entities::{FnDeclId, Found, VarDecl};
 use super::kernel::{self, Entrance, EntranceKind};
 use super::scopes::ScopeId;
-use super::table::{Entry, ItemId, Layer, Tag, tag_of};
+use super::table::{Entry, ItemId, Layer, Tag, function_key, tag_of};
 use super::{
-    call, collect, entities, enumeration, function, lookup, noexcept, path, record, redeclare, resolve_type,
-    stage, template_args, uninstantiated, using_rules, variable,
+    call, collect, entities, enumeration, function, lookup, noexcept, overload, path, record, redeclare,
+    resolve_type, stage, template_args, template_redeclare, uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
 use crate::hir::{FuncId, RecordId, Ty};
@@ -23,6 +23,8 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     super::check_static_assertions(cx, layer);
     redeclare::check_functions(cx, layer);
     redeclare::check_aliases(cx, layer);
+    template_redeclare::check_functions(cx, layer);
+    using_rules::check_namespaces(cx, layer);
     for (id, entry) in layer.own_items() {
         if cx.diagnostics.gave_up() {
             return;
@@ -52,8 +54,12 @@ fn check_item<'a>(cx: &mut Checker<'a>, id: ItemId, entry: &'a Entry) {
     let item = &entry.item;
     if let Some(template) = &item.template {
         match template.params.is_empty() {
-            true => check_specialisation(cx, id, item, scope),
-            false => uninstantiated::check(cx, item, template, scope, None),
+            // Access is not checked in their declarations (C++ [temp.spec]).
+            true => cx.without_access(|cx| check_specialisation(cx, id, item, scope)),
+            false => {
+                uninstantiated::check(cx, item, template, scope, None);
+                template_redeclare::check_class(cx, entry, id);
+            }
         }
         return;
     }
@@ -78,9 +84,20 @@ fn check_item<'a>(cx: &mut Checker<'a>, id: ItemId, entry: &'a Entry) {
         }
         ItemKind::UsingDeclaration(using) => cx.in_scope(scope, |cx| check_using(cx, using)),
         ItemKind::ExplicitInstantiation(instantiation) => {
-            cx.in_scope(scope, |cx| check_instantiation(cx, instantiation, scope));
+            cx.in_scope(scope, |cx| {
+                cx.without_access(|cx| check_instantiation(cx, instantiation, scope));
+            });
         }
         _ => {}
+    }
+}
+
+/// A friend that is defined in a class is a function of the namespace around, by its plain name.
+fn check_friend(cx: &mut Checker<'_>, function: &ast::Function) {
+    let is_defined = !matches!(function.body, FunctionBody::None);
+    if is_defined && function.scope.is_some() {
+        let message = "a friend that is defined here cannot have a qualified name";
+        cx.error("bad-friend", function.span, message);
     }
 }
 
@@ -89,10 +106,15 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
     for (id, entry) in layer.own_items() {
         let ItemKind::Function(function) = &entry.item.kind else { continue };
         let Some(path) = &function.scope else { continue };
-        let is_member_template = entry.item.template.is_some();
         let is_special = matches!(function.name, ast::FunctionName::Destructor);
         let has_body = matches!(function.body, FunctionBody::Block(_));
-        if is_member_template || is_special || !has_body || cx.functions.served.contains(&function.id) {
+        if is_special || !has_body || cx.functions.served.contains(&function.id) {
+            continue;
+        }
+        if let Some(template) = &entry.item.template {
+            if !template.params.is_empty() {
+                check_member_of_template(cx, id, function, path);
+            }
             continue;
         }
         let scope = cx.scopes.of_item(id);
@@ -108,6 +130,45 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
             let message = format!("no member of `{shown}` is declared as this definition has it");
             cx.error("no-such-member", function.span, message);
         }
+    }
+}
+
+/// Reports a member function of a class template, defined outside, for which the template and its
+/// specialisations declare nothing of that name and number of parameters.
+fn check_member_of_template<'a>(
+    cx: &mut Checker<'a>,
+    id: ItemId,
+    function: &'a ast::Function,
+    path: &'a ast::Path,
+) {
+    let scope = cx.scopes.of_item(id);
+    // Members of other scopes are found in the class that the last name stands for.
+    let [only] = path.segments.as_slice() else { return };
+    let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, only.name));
+    let Some(Found::ClassTemplate(class)) = found else { return };
+    let Some(members) = &class.primary.members else { return };
+    let key = function_key(&function.name);
+    let declares = |items: &[Item]| {
+        items.iter().any(|item| match &item.kind {
+            ItemKind::Function(other) => {
+                let is_open = |function: &ast::Function| function.params.iter().any(overload::is_pack);
+                function_key(&other.name) == key
+                    && (other.params.len() == function.params.len() || is_open(other) || is_open(function))
+            }
+            // `S (f)(int);` is parsed as one.
+            ItemKind::Field(field) => field.name.is_some() && field.name == key,
+            _ => false,
+        })
+    };
+    let specialised = cx.table.specialisations(only.name);
+    let known = specialised.into_iter().any(|id| match &cx.table.entry(id).item.kind {
+        ItemKind::Record(record) => record.members.as_deref().is_none_or(declares),
+        _ => false,
+    });
+    if !known && !declares(members) {
+        let name = super::spelling::function(&function.name);
+        let message = format!("no member `{name}` of `{}` is declared as this definition has it", only.name);
+        cx.error("no-such-member", function.span, message);
     }
 }
 
@@ -142,7 +203,8 @@ fn check_stage(cx: &mut Checker<'_>, func: FuncId) {
 /// The signature, the default arguments, and the body if there is one.
 fn check_declared(cx: &mut Checker<'_>, decl: FnDeclId, span: Span) {
     let Some(func) = function::instantiate(cx, decl, Rc::from([]), span) else { return };
-    call::check_default_arguments(cx, func);
+    let scope = cx.functions.inst(func).scope;
+    call::check_default_arguments(cx, func, scope);
     noexcept::check_specifier(cx, decl, func);
     check_defaulted(cx, decl);
     if function::has_code(cx, func) {
@@ -192,7 +254,7 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
     record::complete_type(cx, ty, span);
     let Some(id) = cx.types.as_record(ty) else { return };
     redeclare::check_members(cx, id);
-    redeclare::check_methods(cx, id);
+    redeclare::check_methods(cx, id, &|_| true);
     let (scope, ast) = (cx.records.get(id).scope, cx.records.get(id).ast);
     for item in ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten() {
         if cx.diagnostics.gave_up() {
@@ -212,6 +274,9 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
     match &item.kind {
         ItemKind::Function(function) => {
             let owner = (!function.specifiers.is_friend).then_some(owner);
+            if owner.is_none() {
+                check_friend(cx, function);
+            }
             let is_mere_friend = owner.is_none() && matches!(function.body, FunctionBody::None);
             let is_destructor = matches!(function.name, ast::FunctionName::Destructor);
             if is_mere_friend && function.scope.is_none() {
@@ -267,9 +332,51 @@ fn check_instantiation<'a>(
         }
         return;
     }
+    if check_instantiated_member(cx, instantiation) {
+        return;
+    }
     if let Some(func) = kernel::instantiated(cx, instantiation, scope) {
         check_if_defined(cx, func);
         check_stage(cx, func);
+    }
+}
+
+/// `template int S<int>::x;`, `template void S<int>::f();`, `template int x<int>;`: members of class templates
+/// that are no templates themselves, and variables. False for other templates.
+fn check_instantiated_member<'a>(
+    cx: &mut Checker<'a>,
+    instantiation: &'a ast::ExplicitInstantiation,
+) -> bool {
+    let path = &instantiation.path;
+    let found = cx.without_access(|cx| cx.quietly(|cx| path::resolve(cx, path)));
+    let Ok(Ok(target)) = found else { return false };
+    match target.found {
+        Found::Variable(decl) => {
+            let args = target.args.map(|args| template_args::explicit(cx, args));
+            variable::global_of(cx, decl, args, path.span);
+            true
+        }
+        Found::Functions(decls) => {
+            let is_method = |decl: &FnDeclId| {
+                let decl = cx.functions.decl(*decl);
+                decl.owner.is_some() && decl.template.is_none()
+            };
+            let methods: Vec<FnDeclId> = decls.iter().copied().filter(is_method).collect();
+            if methods.is_empty() || methods.len() < decls.len() || instantiation.params.is_none() {
+                return false;
+            }
+            let count = instantiation.params.as_ref().map_or(0, Vec::len);
+            for decl in methods {
+                // Which of several overloads is meant makes no difference to what is checked.
+                if cx.functions.decl(decl).ast.params.len() == count
+                    && let Some(func) = function::instantiate(cx, decl, Rc::from([]), path.span)
+                {
+                    check_if_defined(cx, func);
+                }
+            }
+            true
+        }
+        _ => false,
     }
 }
 
@@ -303,6 +410,14 @@ fn check_specialisation<'a>(cx: &mut Checker<'a>, id: ItemId, item: &'a Item, sc
             };
             if let Some(func) = kernel::function(cx, &entrance) {
                 check_if_defined(cx, func);
+            }
+        }
+        ItemKind::Variable(variable) if variable.declarator.scope.is_none() => {
+            let name = variable.declarator.name;
+            let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, name));
+            if !matches!(found, Some(Found::Variable(decl)) if decl.template.is_some()) {
+                let message = format!("no variable template `{name}` for this specialisation");
+                cx.error("no-matching-template", variable.span, message);
             }
         }
         _ => {}

@@ -7,7 +7,8 @@ use crate::sema::checker::Checker;
 use crate::sema::entities::Found;
 use crate::sema::function::Origin;
 use crate::sema::path::Target;
-use crate::sema::{convert, expr, function_pointer, init, path};
+use crate::sema::scopes::ScopeId;
+use crate::sema::{convert, expr, function, function_pointer, init, path};
 use anymetal_diagnostics::Span;
 
 /// Checks arguments, expanding packs. `None` if one is in error (all are checked).
@@ -115,17 +116,21 @@ pub(in crate::sema) fn default_arguments(
     }
 }
 
-/// Checks the default arguments of a function that is no template, which calls may never need.
-pub(in crate::sema) fn check_default_arguments(cx: &mut Checker<'_>, func: FuncId) {
+/// Checks the default arguments of a function that is no template, which calls may never need, in the scope
+/// of its declaration.
+pub(in crate::sema) fn check_default_arguments(cx: &mut Checker<'_>, func: FuncId, scope: ScopeId) {
     let Origin::Decl(decl) = cx.functions.inst(func).origin else { return };
     let params = cx.functions.inst(func).params.clone();
-    let (ast, scope) = (cx.functions.decl(decl).ast, cx.functions.inst(func).scope);
+    let ast = cx.functions.decl(decl).ast;
     for (n, (param, &ty)) in ast.params.iter().zip(params.iter()).enumerate() {
         if let Some(default) = &param.default {
             cx.functions.defaults.push((decl, n));
             cx.in_scope(scope, |cx| {
-                let arg = check_arg(cx, default);
-                convert_arg(cx, arg, ty)
+                // The parameters hide other names, and have no values here.
+                function::with_param_names(cx, ast, &params, |cx| {
+                    let arg = check_arg(cx, default);
+                    convert_arg(cx, arg, ty)
+                })
             });
             cx.functions.defaults.pop();
         }

@@ -4,11 +4,12 @@ use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::{QualTy, Stmt, Ty};
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::entities::{Found, LocalDecl};
+use crate::sema::entities::{FnDeclId, Found, LocalDecl};
+use crate::sema::fn_context::Returns;
 use crate::sema::scopes::Scopes;
 use crate::sema::table::{Layer, Tag, tag_of};
 use crate::sema::{
-    bindings, enumeration, evaluate, path, record, resolve_type, using_rules, variable, whole_program,
+    bindings, call, enumeration, evaluate, function, path, record, resolve_type, using_rules, variable, whole_program,
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -32,6 +33,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
             let ty = declare_block_record(cx, record);
             record::complete_type(cx, ty, span);
             if cx.checks_everything {
+                refuse_member_templates(cx, record);
                 whole_program::check_record(cx, ty, span);
             }
         }
@@ -55,13 +57,41 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
     }
 }
 
+/// A class of a function has no templates (C++14 [temp.mem]).
+fn refuse_member_templates<'a>(cx: &mut Checker<'a>, record: &'a ast::Record) {
+    for item in record.members.iter().flatten() {
+        let is_friend = matches!(&item.kind, ItemKind::Friend(_))
+            || matches!(&item.kind, ItemKind::Function(function) if function.specifiers.is_friend);
+        if item.template.as_ref().is_some_and(|template| !template.params.is_empty()) && !is_friend {
+            cx.error("bad-template", item.span, "a class of a function cannot have templates");
+        }
+    }
+}
+
 /// Makes a function of the namespace around known in the block.
 fn declare_block_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function) {
     let Some(name) = function.name.ordinary() else { return };
     let ns = cx.scopes.enclosing_namespace(cx.scopes.current());
     let scope = cx.scopes.namespace(ns);
     let decl = cx.functions.declare(function, None, scope, None);
-    cx.scopes.add_using(name, Found::Functions(Rc::from([decl])));
+    check_block_function(cx, decl, function);
+    let found = Found::Functions(Rc::from([decl]));
+    using_rules::check_block(cx, name, &found, function.span);
+    cx.scopes.add_using(name, found);
+}
+
+/// The default arguments of a function that is declared in a block, which cannot use the block's variables.
+fn check_block_function<'a>(cx: &mut Checker<'a>, decl: FnDeclId, function: &'a ast::Function) {
+    if !cx.checks_everything {
+        return;
+    }
+    let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), function.span));
+    if let Ok(Some(func)) = func {
+        let scope = cx.scopes.current();
+        cx.in_function(Returns::Type(QualTy::plain(Ty::VOID)), |cx| {
+            call::check_default_arguments(cx, func, scope);
+        });
+    }
 }
 
 /// Declares the record or enumeration written inside a type, and its enumerators.
@@ -119,6 +149,7 @@ fn block_using<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) {
         Ok(target) => {
             using_rules::outside_of_classes(cx, path);
             if let Some(last) = path.segments.last() {
+                using_rules::check_block(cx, last.name, &target.found, path.span);
                 cx.scopes.add_using(last.name, target.found);
             }
         }

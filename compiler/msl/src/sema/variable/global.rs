@@ -167,7 +167,7 @@ fn value_of_definition<'a>(
         None => {
             // A constant object of a class with a default constructor is fine without an initialiser.
             let ty = resolve_type::resolve(cx, &variable.ty);
-            if cx.types.as_record(ty.ty).is_none() {
+            if variable.is_extern || cx.types.as_record(ty.ty).is_none() {
                 report_no_initialiser(&mut cx.diagnostics, variable, ty);
                 return Some((ty, GlobalValue::Failed));
             }
