@@ -17,7 +17,7 @@ kernel void bodies(device float* x [[buffer(0)]])
 
 kernel void parameters(device float* x [[buffer(0)]])
 {
-    x[0] = variadic(1, 2); //~ no-matching-function: `variadic`
+    x[0] = variadic(1, 2); //~ variadic-function
 }
 
 kernel void parameter_of_void(device float* x [[buffer(0)]])

@@ -45,7 +45,7 @@ pub(crate) use attribute::table::is_supported as is_supported_attribute;
 pub use lazy_body::parse_library;
 pub use scope::Scopes;
 
-use crate::ast::{Item, NodeIds, Part};
+use crate::ast::{Item, NodeIds, Part, Record};
 use crate::token::{FpPragmas, Kw, Name, Punct, Token, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Sink, Span};
 use rustc_hash::FxHashSet;
@@ -87,6 +87,8 @@ struct Parser<'t> {
     split_greater: bool,
     /// How many `template<…>` heads enclose the current declaration.
     template_depth: u32,
+    /// Classes that the current declaration at namespace scope names first, as in `void f(struct S *);`.
+    implied_records: Vec<Record>,
     /// Where the heads of the current declaration are.
     template_heads: Vec<Span>,
     /// Inside template arguments, outside of parentheses: `>` closes.
@@ -139,6 +141,7 @@ impl<'t> Parser<'t> {
             at: 0,
             split_greater: false,
             template_depth: 0,
+            implied_records: Vec::new(),
             template_heads: Vec::new(),
             angle: false,
             depth: 0,

@@ -92,6 +92,7 @@ mod construct;
 mod convert;
 mod declaration_order;
 mod deduce;
+mod default_arguments;
 mod diagnostics;
 mod dispatch;
 mod entities;

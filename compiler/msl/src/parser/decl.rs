@@ -13,6 +13,7 @@ use crate::ast::{
 };
 use crate::token::{Kw, Pragma, Punct, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Span};
+use std::sync::Arc;
 
 pub(super) fn translation_unit(p: &mut Parser<'_>) -> Vec<Item> {
     let mut items = Vec::new();
@@ -23,12 +24,24 @@ pub(super) fn translation_unit(p: &mut Parser<'_>) -> Vec<Item> {
             p.advance();
             continue;
         }
-        items.extend(item(p));
+        add_item(p, &mut items);
         if p.at == before && !p.at_end() {
             p.advance();
         }
     }
     items
+}
+
+/// Adds a declaration at namespace scope, after the classes that it names first
+/// (C++14 [basic.scope.pdecl.7]).
+fn add_item(p: &mut Parser<'_>, items: &mut Vec<Item>) {
+    let declared = item(p);
+    for record in std::mem::take(&mut p.implied_records) {
+        let span = record.span;
+        let kind = ItemKind::Record(Arc::new(record));
+        items.push(Item { kind, template: None, access: Access::Public, span });
+    }
+    items.extend(declared);
 }
 
 /// One declaration at namespace scope.
@@ -69,7 +82,17 @@ pub(super) fn item_at(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         TokenKind::Keyword(Kw::Extern) if matches!(p.peek_at(1), TokenKind::Str(_)) => {
             p.advance();
             p.advance();
-            if p.is(Punct::LBrace) { braced_items(p) } else { item_at(p, place) }
+            if p.is(Punct::LBrace) {
+                return braced_items(p);
+            }
+            // The word makes a declaration of a variable, as `extern` does.
+            let mut items = item_at(p, place);
+            for item in &mut items {
+                if let ItemKind::Variable(variable) = &mut item.kind {
+                    variable.is_extern = true;
+                }
+            }
+            items
         }
         _ => declaration(p, place),
     }
@@ -90,7 +113,7 @@ pub(super) fn braced_items(p: &mut Parser<'_>) -> Vec<Item> {
     let mut items = Vec::new();
     while !p.is(Punct::RBrace) && !p.at_end() {
         let before = p.at;
-        items.extend(item(p));
+        add_item(p, &mut items);
         if p.at == before {
             p.advance();
         }
@@ -144,7 +167,9 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         if is_enum {
             p.error("bad-friend", start, "a friend cannot be declared with `enum`");
         }
-        declaration_rules::check_friend_type(p, &specs, p.tokens[begin].kind);
+        if let Some(ty) = &specs.ty {
+            declaration_rules::check_friend_type(p, ty, p.tokens[begin].kind);
+        }
         return friend_type(p, specs, start);
     }
     let mut items = Vec::new();

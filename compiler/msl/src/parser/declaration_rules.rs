@@ -4,10 +4,9 @@
 //! declaration is known.
 
 use super::Parser;
-use super::declarator::DeclaratorName;
-use super::specifier::Specifiers;
+use super::scope::NameKind;
 use crate::ast::{
-    Function, FunctionName, Item, ItemKind, Path, TemplateParamKind, TemplateParams, TypeKind,
+    Function, FunctionName, Item, ItemKind, Path, TemplateParamKind, TemplateParams, Type, TypeKind,
 };
 use crate::token::{Kw, Name, TokenKind};
 use anymetal_diagnostics::Span;
@@ -118,14 +117,13 @@ pub(super) fn check_qualifiers(p: &mut Parser<'_>, function: &Function, in_class
     }
 }
 
-/// Reports `template` in the name of what is declared: there, the names before it are known.
+/// Reports `template` in a declared name, whose scope is always known.
 pub(super) fn refuse_template_word(p: &mut Parser<'_>, span: Span) {
     p.error("misplaced-specifier", span, "`template` cannot stand in the name of what is declared");
 }
 
 /// Reports qualifiers of a type that is declared a friend, and `friend` after the type.
-pub(super) fn check_friend_type(p: &mut Parser<'_>, specs: &Specifiers, first: TokenKind) {
-    let Some(ty) = &specs.ty else { return };
+pub(super) fn check_friend_type(p: &mut Parser<'_>, ty: &Type, first: TokenKind) {
     if ty.quals.is_const || ty.quals.is_volatile {
         p.error("bad-friend", ty.span, "a friend that is a type has no qualifiers");
     }
@@ -138,7 +136,9 @@ pub(super) fn check_friend_type(p: &mut Parser<'_>, specs: &Specifiers, first: T
 pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items: &[Item]) {
     let Some(first) = items.first() else { return };
     let problem = match &first.kind {
-        _ if items.len() > 1 && items.iter().all(|item| !matches!(item.kind, ItemKind::UsingDeclaration(_))) => {
+        _ if items.len() > 1
+            && items.iter().all(|item| !matches!(item.kind, ItemKind::UsingDeclaration(_))) =>
+        {
             "a template declares one thing only"
         }
         ItemKind::UsingDeclaration(_) => "a using-declaration cannot be a template",
@@ -153,8 +153,8 @@ pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items
     p.error("bad-template", first.span, problem);
 }
 
-/// Reports heads of templates that the declared name has no use for: each class around it with arguments takes
-/// one, and the declared thing itself takes one.
+/// Reports heads of templates that the declared name has no use for: each class around it with arguments
+/// takes one, and the declared thing itself takes one.
 pub(super) fn check_heads(p: &mut Parser<'_>, item: &Item) {
     let scope = match &item.kind {
         ItemKind::Record(record) => &record.scope,
@@ -169,6 +169,11 @@ pub(super) fn check_heads(p: &mut Parser<'_>, item: &Item) {
     };
     let has_params = item.template.as_ref().is_some_and(|template| !template.params.is_empty());
     let segments = scope.iter().flat_map(|scope| &scope.segments);
+    // A name without arguments may be an alias of a class with some.
+    let may_have_args = |name| p.classify(name) != NameKind::Namespace;
+    if segments.clone().any(|segment| segment.args.is_none() && may_have_args(segment.name)) {
+        return;
+    }
     let of_scope = segments.filter(|segment| segment.args.is_some()).count();
     let most = of_scope + usize::from(is_template || (has_params && p.template_heads.len() > of_scope));
     if p.template_heads.len() > most.max(1)
@@ -178,16 +183,16 @@ pub(super) fn check_heads(p: &mut Parser<'_>, item: &Item) {
     }
 }
 
-/// Reports template arguments in the name of what is declared without `template<>`, and a member with a
-/// qualified name in its class.
-pub(super) fn check_declared_name(p: &mut Parser<'_>, name: &DeclaratorName, in_class: bool, span: Span) {
-    if name.args.is_some() && p.template_heads.is_empty() {
-        let message = "a specialisation is declared with `template<>`";
-        p.error("bad-template", span, message);
+/// Reports a specialisation that is declared without `template<>`.
+pub(super) fn require_template_head(p: &mut Parser<'_>, span: Span) {
+    if p.template_heads.is_empty() {
+        p.error("bad-template", span, "a specialisation is declared with `template<>`");
     }
-    if in_class && name.scope.is_some() {
-        p.error("misplaced-qualification", span, "a member cannot have a qualified name in its class");
-    }
+}
+
+/// Reports a member with a qualified name in its class.
+pub(super) fn refuse_qualified_member(p: &mut Parser<'_>, span: Span) {
+    p.error("misplaced-qualification", span, "a member cannot have a qualified name in its class");
 }
 
 /// Reports a using-declaration with template arguments.

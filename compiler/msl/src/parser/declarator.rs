@@ -229,7 +229,7 @@ fn suffixes(
             }
         } else if p.is(Punct::LParen) && may_be_function && arrays.is_empty() {
             let has_parameters = match place {
-                Place::Block if !is_inner => at_typed_parameter(p),
+                Place::Block if !is_inner => p.next_is(1, Punct::RParen) || at_typed_parameter(p),
                 Place::Block | Place::Param => true,
                 Place::Namespace => is_inner || at_parameters(p),
             };

@@ -73,7 +73,8 @@ fn after_template_args(p: &Parser<'_>, ahead: usize) -> Option<usize> {
 
 /// `MD<T>(`: a template-id as the constructor's name.
 fn constructor_with_args(p: &Parser<'_>) -> bool {
-    p.next_is(1, Punct::Less) && after_template_args(p, 1).is_some_and(|after| p.next_is(after, Punct::LParen))
+    p.next_is(1, Punct::Less)
+        && after_template_args(p, 1).is_some_and(|after| p.next_is(after, Punct::LParen))
 }
 
 /// Parses a constructor's name and parameters where a declarator would stand.

@@ -84,8 +84,15 @@ pub(super) fn declarators(
             p.skip_statement();
             return items;
         };
-        if let Some(name) = declarator.name.as_ref().filter(|_| !specs.function.is_friend && !specs.is_typedef) {
-            declaration_rules::check_declared_name(p, name, in_class && place == Place::Namespace, declarator.span);
+        if let Some(name) =
+            declarator.name.as_ref().filter(|_| !specs.function.is_friend && !specs.is_typedef)
+        {
+            if name.args.is_some() {
+                declaration_rules::require_template_head(p, declarator.span);
+            }
+            if in_class && place == Place::Namespace && name.scope.is_some() {
+                declaration_rules::refuse_qualified_member(p, declarator.span);
+            }
         }
         let template_word = declarator.name.as_ref().and_then(|name| name.template_word);
         if let Some(span) = template_word.filter(|_| !specs.function.is_friend) {

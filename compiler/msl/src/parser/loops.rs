@@ -29,7 +29,7 @@ pub(super) fn loop_hint(p: &mut Parser<'_>) -> Option<LoopHint> {
     Some(hint)
 }
 
-/// What a pragma sets of a loop: how, or a number.
+/// The transformation and the setting of a pragma; `None` for a number.
 type Hinted = (LoopTransform, Option<LoopSetting>);
 
 fn at_loop_pragma(p: &Parser<'_>) -> bool {
@@ -66,7 +66,7 @@ fn loop_pragma(p: &mut Parser<'_>, hint: &mut LoopHint, known: &mut Vec<Hinted>)
     }
 }
 
-/// Reports a pragma that repeats or contradicts one of the same loop, as clang does.
+/// Reports a pragma that repeats or contradicts an earlier pragma of the loop, as clang does.
 fn check_compatible(p: &mut Parser<'_>, known: &mut Vec<Hinted>, new: Hinted, span: Span) {
     let of_same = |&&(transform, _): &&Hinted| transform == new.0;
     let has_count = |setting: Option<LoopSetting>| setting.is_none();

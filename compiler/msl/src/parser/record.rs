@@ -39,11 +39,17 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
     }
     let defines = p.is(Punct::LBrace) || p.is(Punct::Colon);
     let declares = p.is(Punct::Semi) && head.scope.is_none();
+    if !defines && p.is(Punct::Semi) && head.has_template_word && !p.template_heads.is_empty() {
+        declaration_rules::refuse_template_word(p, head.span);
+    }
     if !defines && !declares {
         // `struct S x`: a use.
         let name = head.name?;
         // `struct` is part of the path's place: it makes the name known if it is not.
         let span = start.to(head.span);
+        if head.scope.is_none() && head.specialisation.is_none() && p.scopes.lookup(name).is_none() {
+            imply(p, name, kind, head.span);
+        }
         let tag = Some(if kind == RecordKind::Union { TagWord::Union } else { TagWord::Struct });
         let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), tag, span });
         path.tag = tag;
@@ -79,6 +85,29 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
         attributes: attributes.list,
         span: head.span,
     })))
+}
+
+/// Declares a class that is named for the first time.
+fn imply(p: &mut Parser<'_>, name: Name, kind: RecordKind, span: Span) {
+    let is_implied = p.implied_records.iter().any(|record| record.name == Some(name));
+    if is_implied || p.pending_errors.is_some() {
+        // What is only tried may mean something else.
+        return;
+    }
+    let record = Record {
+        id: p.ids.fresh(),
+        kind,
+        name: Some(name),
+        scope: None,
+        specialisation: None,
+        bases: Vec::new(),
+        members: None,
+        align: Vec::new(),
+        is_packed: false,
+        attributes: Vec::new(),
+        span,
+    };
+    p.implied_records.push(record);
 }
 
 fn head(p: &mut Parser<'_>) -> Option<Head> {

@@ -96,10 +96,7 @@ pub(super) fn qualifier(p: &mut Parser<'_>, quals: &mut Qualifiers) -> bool {
         }
         // GNU's word that silences pedantic warnings, and clang's about null pointers.
         TokenKind::Ident(name)
-            if matches!(
-                name.as_str(),
-                "__extension__" | "_Nonnull" | "_Nullable" | "_Null_unspecified"
-            ) => {}
+            if matches!(name.as_str(), "__extension__" | "_Nonnull" | "_Nullable" | "_Null_unspecified") => {}
         _ => return false,
     }
     p.advance();
@@ -313,7 +310,11 @@ fn type_specifier(p: &mut Parser<'_>) -> Option<TypeKind> {
         TokenKind::Ident(name) if name.as_str() == "__underlying_type" && p.next_is(1, Punct::LParen) => {
             p.advance();
             let Some(inner) = expr::parenthesised_type(p) else {
-                p.error("expected-type", p.span(), "expected a type in parentheses after `__underlying_type`");
+                p.error(
+                    "expected-type",
+                    p.span(),
+                    "expected a type in parentheses after `__underlying_type`",
+                );
                 return None;
             };
             Some(TypeKind::Underlying(Box::new(inner)))

@@ -5,7 +5,8 @@ use super::declarator::Place;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind};
 use super::{
-    Parser, attribute, decl, declaration_rules, declarator, expr, namespace, qualified_name, specifier,
+    Parser, attribute, decl, declaration_rules, declarator, expr, function, namespace, qualified_name,
+    specifier,
 };
 use crate::ast::{
     Access, ExplicitInstantiation, Function, FunctionBody, FunctionName, FunctionSpecifiers, Item, ItemKind,
@@ -264,11 +265,16 @@ pub(super) fn explicit_instantiation(p: &mut Parser<'_>) -> Option<ItemKind> {
         }
     }
     attributes.list.extend(specs.attributes.list);
-    let Some(base) = specs.ty else {
+    if specs.ty.is_none() && !matches!(p.peek(), TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon)) {
         let found = p.peek();
         p.error("expected-type", p.span(), format!("expected the instantiation's type, found {found}"));
         return None;
-    };
+    }
+    // Constructors and conversions have no type.
+    let is_untyped = specs.ty.is_none();
+    let error = crate::ast::TypeKind::Error;
+    let base =
+        specs.ty.unwrap_or(crate::ast::Type { kind: error, quals: Default::default(), span: p.span() });
     // The declared name is a template-id: `f<float, 4>`, with or without parameters.
     let mut ty = base;
     while p.eat(Punct::Star) {
@@ -283,13 +289,14 @@ pub(super) fn explicit_instantiation(p: &mut Parser<'_>) -> Option<ItemKind> {
     let outer = p.scopes.enter();
     let params = if p.is(Punct::LParen) { Some(declarator::parameters(p)?.0) } else { None };
     p.scopes.set_current(outer);
+    function::type_qualifiers(p);
     attribute::attributes(p, &mut attributes);
     p.expect(Punct::Semi, "after the explicit instantiation");
     Some(ItemKind::ExplicitInstantiation(Box::new(ExplicitInstantiation {
         attributes: attributes.list,
         path,
         params,
-        ty: Some(ty),
+        ty: (!is_untyped).then_some(ty),
         is_record: false,
     })))
 }

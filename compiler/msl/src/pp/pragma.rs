@@ -8,7 +8,7 @@ use crate::token::{ContractMode, LoopCount, LoopSetting, LoopTransform, MathMode
 use anymetal_diagnostics::{Diagnostic, Span};
 
 pub(super) fn directive(pp: &mut Preprocessor<'_>, directive: PpToken) {
-    let tokens = pp.rest_of_line();
+    let tokens = pp.rest_of_pragma();
     if tokens.first().is_some_and(|token| token.kind == PpKind::Ident && token.name == "once") {
         include::mark_once(pp, tokens[0].span);
         return;

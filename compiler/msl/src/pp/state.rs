@@ -223,6 +223,22 @@ impl<'a> Preprocessor<'a> {
     }
 
     /// Those left on the current line.
+    pub(super) fn rest_of_pragma(&mut self) -> Vec<PpToken> {
+        let mut tokens = vec![self.line_token()];
+        if tokens[0].is_end() {
+            return Vec::new();
+        }
+        if tokens[0].kind == PpKind::Ident && tokens[0].name.as_str() == "mark" {
+            // What follows is no code.
+            while !matches!(PpKind::from(self.lex_quietly(Lines::Stop).kind), PpKind::LineEnd | PpKind::End) {
+            }
+            return tokens;
+        }
+        tokens.extend(self.rest_of_line());
+        tokens
+    }
+
+    /// The tokens up to the end of the line.
     pub(super) fn rest_of_line(&mut self) -> Vec<PpToken> {
         let mut tokens = Vec::new();
         loop {

@@ -46,8 +46,10 @@ fn spell(kind: TokenKind) -> String {
         TokenKind::Str(text) => format!("{:?}", text.as_str()),
         TokenKind::Char(code) => format!("'{}'", char::from_u32(code).unwrap_or('?')),
         TokenKind::Pragma(pragma) => match pragma {
-            Pragma::Loop(transform, setting) => format!("<{transform:?} {setting:?}>"),
-            Pragma::LoopCountBegin(count) => format!("<{:?}", count.transform),
+            Pragma::Loop(transform, setting) => {
+                format!("<{} {setting:?}>", format!("{transform:?}").to_lowercase())
+            }
+            Pragma::LoopCountBegin(count) => format!("<{:?}", count.transform).to_lowercase(),
             Pragma::End => ">".to_owned(),
             Pragma::MathMode(mode) => format!("<math {mode:?}>"),
             Pragma::Contract(mode) => format!("<contract {mode:?}>"),

@@ -198,7 +198,10 @@ pub(super) fn local_value(cx: &mut Checker<'_>, decl: &LocalDecl, span: Span) ->
                 if let Some(value) = cx.local_constants.get(*function, *local).cloned() {
                     return constant_expr(&mut cx.data, ty.ty, value, span);
                 }
-                lambda::report_not_captured(&mut cx.diagnostics, span);
+                // A constant of a template is not known without arguments, and needs no capture.
+                if !(cx.diagnostics.in_template() && (ty.is_const || cx.is_dependent(ty.ty))) {
+                    lambda::report_not_captured(&mut cx.diagnostics, span);
+                }
                 return cx.poison(span);
             }
             cx.values().variable_place(*local, *ty, span)

@@ -332,8 +332,37 @@ fn check_tag<'a>(cx: &mut Checker<'a>, path: &'a Path, ty: QualTy) {
     }
 }
 
-/// Resolves a path that must name a type.
+/// Resolves a path that must name a type, where `A::A` names the constructor (C++14 [class.qual]).
 pub(super) fn resolve_type<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
+    if let [.., class, last] = path.segments.as_slice()
+        && class.name == last.name
+        && path.tag.is_none()
+        && last.operator.is_none()
+    {
+        let found = cx.quietly(|cx| cx.without_access(|cx| resolve(cx, path)));
+        let is_constructor = matches!(found, Ok(Ok(Target { found: Found::Injected(_), .. })))
+            || (last.args.is_some() && names_own_class(cx, path));
+        if is_constructor {
+            let message = format!("`{}` names the constructor, not a type", spelling::path(path));
+            cx.error("not-a-type", path.span, message);
+            return None;
+        }
+    }
+    resolve_class_or_type(cx, path)
+}
+
+/// Whether the path without its last arguments names a class by its own name.
+fn names_own_class<'a>(cx: &mut Checker<'a>, path: &'a Path) -> bool {
+    let count = path.segments.len() - 1;
+    let found = cx.quietly(|cx| cx.without_access(|cx| resolve_prefix(cx, path, count)));
+    let Ok(Ok(target)) = found else { return false };
+    let class = type_of_found(&cx.records, &target.found).and_then(|ty| cx.types.as_record(ty.ty));
+    let name = path.segments[count].name;
+    class.is_some_and(|class| cx.records.get(class).name == Some(name))
+}
+
+/// The same where only types are looked for: a base class.
+pub(super) fn resolve_class_or_type<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
     let target = match resolve(cx, path) {
         Ok(target) => target,
         Err(miss) => {

@@ -8,7 +8,7 @@ use super::checker::Checker;
 use super::entities::FnDeclId;
 use super::path::segment_key;
 use super::table::{Decl, Layer, NsId, Tag, function_key};
-use super::{function, record, resolve_type};
+use super::{default_arguments, function, record, resolve_type};
 use crate::ast::{self, FunctionBody, FunctionName, Item, ItemKind, OperatorName};
 use crate::hir::{FuncId, QualTy, RecordId};
 use crate::token::Name;
@@ -90,7 +90,7 @@ pub(super) fn check_members<'a>(cx: &mut Checker<'a>, owner: RecordId) {
             cx.error("redefinition", using.path.span, message);
         }
         if let ItemKind::UsingDeclaration(using) = &item.kind {
-            let names: Vec<Name> = using.path.segments.iter().map(|segment| segment_key(segment)).collect();
+            let names: Vec<Name> = using.path.segments.iter().map(segment_key).collect();
             let is_plain = using.path.segments.iter().all(|segment| segment.args.is_none());
             if is_plain && !using.is_pack && usings.contains(&names) {
                 cx.error("redefinition", using.path.span, "the class has this using-declaration twice");
@@ -273,9 +273,13 @@ pub(super) fn check_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
                 overloads.push(cx.functions.declare(function, None, scope, None));
             }
         }
+        let own = overloads.len();
         if let Some(&first) = overloads.first() {
             let ns = cx.scopes.enclosing_namespace(cx.functions.decl(first).scope);
             overloads.extend(friends.remove(&(ns, name)).into_iter().flatten());
+        }
+        if cx.checks_everything {
+            default_arguments::check(cx, &overloads[..own]);
         }
         if overloads.len() > 1 {
             check_overloads(cx, &overloads);
@@ -316,7 +320,7 @@ fn friend_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) -> FxHashMap<(Ns
 pub(super) fn check_methods<'a>(
     cx: &mut Checker<'a>,
     owner: RecordId,
-    counts: &dyn Fn(&ast::Function) -> bool,
+    counts: &dyn Fn(&mut Checker<'a>, &'a ast::Function) -> bool,
 ) {
     let Some(items) = cx.records.get(owner).ast.and_then(|ast| ast.members.as_ref()) else { return };
     let scope = cx.records.get(owner).scope;
@@ -324,7 +328,7 @@ pub(super) fn check_methods<'a>(
     let mut names = Vec::new();
     for item in items {
         let ItemKind::Function(function) = &item.kind else { continue };
-        if item.template.is_some() || function.specifiers.is_friend || !counts(function) {
+        if item.template.is_some() || function.specifiers.is_friend || !counts(cx, function) {
             continue;
         }
         let Some(key) = function_key(&function.name) else { continue };
@@ -384,6 +388,19 @@ fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
         }
         known.push(func);
     }
+}
+
+/// Reports a function that one of the others excludes, once.
+pub(super) fn check_another(cx: &mut Checker<'_>, others: &[FnDeclId], decl: FnDeclId) {
+    let is_plain = |&&other: &&FnDeclId| {
+        let data = cx.functions.decl(other);
+        // Those declared later compare themselves with this one.
+        let is_earlier = data.ast.span.lo < cx.functions.decl(decl).ast.span.lo;
+        other != decl && data.template.is_none() && data.owner.is_none() && is_earlier
+    };
+    let mut all: Vec<FnDeclId> = others.iter().filter(is_plain).copied().take(1).collect();
+    all.push(decl);
+    check_overloads(cx, &all);
 }
 
 /// Why two functions of one name in one scope exclude each other.

@@ -266,6 +266,19 @@ pub(super) fn copies_objects_of(cx: &mut Checker<'_>, decl: FnDeclId, record: Re
     has_code && takes_object(cx, decl, record).is_some()
 }
 
+/// Whether a special member function that is declared without a body is deleted if it is defaulted.
+pub(super) fn would_be_deleted(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> bool {
+    let is_constructor = matches!(cx.functions.decl(decl).ast.name, FunctionName::Constructor(_));
+    let how = if is_constructor { Memberwise::Construct } else { Memberwise::Assign };
+    match takes_object(cx, decl, record) {
+        Some(takes) => parts_deletion(cx, how, record, takes.source()).is_some(),
+        None => {
+            let is_default = is_constructor && cx.functions.decl(decl).ast.params.is_empty();
+            is_default && default_deletion(&cx.types, &cx.records, &cx.functions, record).is_some()
+        }
+    }
+}
+
 /// Whether a constructor is a default, copy or move constructor: these are not inherited.
 pub(super) fn is_special_constructor(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> bool {
     cx.functions.decl(decl).ast.params.is_empty() || takes_object(cx, decl, record).is_some()

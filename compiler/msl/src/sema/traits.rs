@@ -143,7 +143,9 @@ fn unary_trait(cx: &mut Checker<'_>, name: &str, ty: QualTy, span: Span) -> Opti
         {
             false
         }
-        "__is_trivially_copyable" | "__is_trivially_relocatable" => special::is_trivial(cx, ty.ty, Triviality::Copies, span),
+        "__is_trivially_copyable" | "__is_trivially_relocatable" => {
+            special::is_trivial(cx, ty.ty, Triviality::Copies, span)
+        }
         "__is_trivial" | "__is_pod" => special::is_trivial(cx, ty.ty, Triviality::All, span),
         "__is_standard_layout" => true,
         _ => return None,

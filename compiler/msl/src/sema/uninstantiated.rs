@@ -13,7 +13,7 @@ use super::entities::{Found, TArg};
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
 use super::whole_program;
-use super::{expr, function, lookup, noexcept, record, resolve_type, stage};
+use super::{default_arguments, expr, function, lookup, noexcept, record, resolve_type, stage};
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty};
 use std::rc::Rc;
@@ -78,6 +78,7 @@ fn check_function<'a>(
     let args = unknown_args(template);
     let Some(func) = function::instantiate(cx, decl, args, function.span) else { return };
     noexcept::check_specifier(cx, decl, func);
+    default_arguments::check_single(cx, function);
     if function::has_code(cx, func) {
         function::ensure_body(cx, func);
     }

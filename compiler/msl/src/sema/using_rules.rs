@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::entities::{FnDeclId, Found};
 use super::table::{Decl, Layer, NsId};
-use super::{convert, function, lookup, path};
+use super::{convert, function, lookup, path, pattern};
 use crate::ast::Path;
 use crate::hir::{RecordId, TyKind};
 use crate::token::Name;
@@ -40,8 +40,8 @@ pub(super) fn inside_of_class<'a>(cx: &mut Checker<'a>, class: RecordId, path: &
     cx.error("using-declaration", path.span, message);
 }
 
-/// Reports functions of a namespace that exclude what a using-declaration in it names: one of the same
-/// parameters that is another function (C++14 [namespace.udecl.13]).
+/// Reports conflicts between a using-declaration and the declarations of its namespace, such as different
+/// functions with the same parameters (C++14 [namespace.udecl.13]).
 pub(super) fn check_namespaces<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
     for (name, decls) in layer.own_names() {
         let has_using = decls.iter().any(|decl| matches!(decl, Decl::Using(_)));
@@ -57,7 +57,7 @@ pub(super) fn check_namespaces<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
             let Some(found) = lookup::found_in_decls(cx, &[(decl, ns)], name) else { continue };
             let (span, is_using) = (cx.table.span(decl), matches!(decl, Decl::Using(_)));
             if is_using && leads_back(cx, &found, ns) {
-                // What the other namespace has depends on the order of declarations.
+                // The contents of the other namespace depend on the order of declarations.
                 continue;
             }
             let mut others = known.iter().filter(|(_, other_using)| is_using != *other_using);
@@ -69,7 +69,7 @@ pub(super) fn check_namespaces<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
     }
 }
 
-/// Whether one of the functions is of that namespace.
+/// Whether any of the functions belongs to that namespace.
 fn leads_back<'a>(cx: &Checker<'a>, found: &Found<'a>, ns: NsId) -> bool {
     let is_of = |&decl: &FnDeclId| cx.scopes.enclosing_namespace(cx.functions.decl(decl).scope) == ns;
     matches!(found, Found::Functions(decls) if decls.iter().any(is_of))
@@ -100,6 +100,8 @@ fn excludes<'a>(cx: &mut Checker<'a>, a: &Found<'a>, b: &Found<'a>) -> bool {
         }
         (Found::Functions(_), Found::Variable(_)) | (Found::Variable(_), Found::Functions(_)) => true,
         (Found::Variable(a), Found::Variable(b)) => a.variable.id != b.variable.id && !b.variable.is_extern,
+        (Found::Type(a), Found::Type(b)) => a.ty != b.ty && !cx.is_dependent(a.ty) && !cx.is_dependent(b.ty),
+        (Found::ClassTemplate(a), Found::ClassTemplate(b)) => !pattern::same_template(a, b),
         (Found::Variable(_), Found::AliasTemplate(_) | Found::ClassTemplate(_))
         | (Found::AliasTemplate(_) | Found::ClassTemplate(_), Found::Variable(_) | Found::Functions(_))
         | (Found::Functions(_), Found::AliasTemplate(_) | Found::ClassTemplate(_)) => true,
@@ -107,11 +109,10 @@ fn excludes<'a>(cx: &mut Checker<'a>, a: &Found<'a>, b: &Found<'a>) -> bool {
     }
 }
 
-/// Whether two functions that are no templates have the same parameters but are not the same function.
+/// Whether two plain functions have the same parameters but are different functions.
 fn are_other_functions(cx: &mut Checker<'_>, a: FnDeclId, b: FnDeclId) -> bool {
-    let namespace = |cx: &Checker<'_>, decl: FnDeclId| {
-        cx.scopes.enclosing_namespace(cx.functions.decl(decl).scope)
-    };
+    let namespace =
+        |cx: &Checker<'_>, decl: FnDeclId| cx.scopes.enclosing_namespace(cx.functions.decl(decl).scope);
     if a == b || namespace(cx, a) == namespace(cx, b) {
         return false;
     }

@@ -9,11 +9,13 @@ use super::kernel::{self, Entrance, EntranceKind};
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer, Tag, function_key, tag_of};
 use super::{
-    call, collect, entities, enumeration, function, lookup, noexcept, overload, path, record, redeclare,
-    resolve_type, stage, template_args, template_redeclare, uninstantiated, using_rules, variable,
+    call, collect, default_arguments, entities, enumeration, function, lookup, noexcept, overload, path,
+    record, redeclare, resolve_type, special, stage, template_args, template_redeclare, uninstantiated,
+    using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
 use crate::hir::{FuncId, RecordId, Ty};
+use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -24,6 +26,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     redeclare::check_functions(cx, layer);
     redeclare::check_aliases(cx, layer);
     template_redeclare::check_functions(cx, layer);
+    template_redeclare::check_aliases(cx, layer);
     using_rules::check_namespaces(cx, layer);
     for (id, entry) in layer.own_items() {
         if cx.diagnostics.gave_up() {
@@ -93,10 +96,60 @@ fn check_item<'a>(cx: &mut Checker<'a>, id: ItemId, entry: &'a Entry) {
 }
 
 /// A friend that is defined in a class is a function of the namespace around, by its plain name.
-fn check_friend(cx: &mut Checker<'_>, function: &ast::Function) {
+fn check_friend<'a>(cx: &mut Checker<'a>, function: &'a ast::Function) {
     let is_defined = !matches!(function.body, FunctionBody::None);
     if is_defined && function.scope.is_some() {
         let message = "a friend that is defined here cannot have a qualified name";
+        cx.error("bad-friend", function.span, message);
+    } else if let Some(path) = &function.scope
+        && let Some(key) = function_key(&function.name)
+    {
+        check_qualified_friend(cx, function, path, key);
+    }
+}
+
+/// A friend with a qualified name is declared before.
+fn check_qualified_friend<'a>(
+    cx: &mut Checker<'a>,
+    function: &'a ast::Function,
+    path: &'a ast::Path,
+    key: Name,
+) {
+    let from = cx.scopes.enclosing_namespace(cx.scopes.current());
+    let found = match cx.table.find_namespace(from, path) {
+        Some(ns) => lookup::in_namespace(cx, ns, key),
+        None => {
+            let class = cx.without_access(|cx| cx.quietly(|cx| path::resolve_type(cx, path)));
+            let Some(class) = class.ok().flatten().and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+            if cx.is_dependent(cx.records.get(class).ty) {
+                return;
+            }
+            cx.without_access(|cx| record::lookup(cx, class, key))
+        }
+    };
+    let params = cx.quietly(|cx| function::signature(cx, function));
+    let Ok(Some((params, _))) = params else { return };
+    if params.iter().any(|param| cx.is_dependent(param.ty)) || function.specialisation.is_some() {
+        return;
+    }
+    let fits = match found {
+        Some(Found::Functions(decls)) => decls.iter().any(|&decl| {
+            let is_template = cx.functions.decl(decl).template.is_some();
+            is_template || {
+                let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), function.span));
+                func.ok()
+                    .flatten()
+                    .is_none_or(|func| function::are_same_params(&cx.functions.inst(func).params, &params))
+            }
+        }),
+        Some(_) => false,
+        // Special member functions need no declaration.
+        None => function.name.ordinary().is_none(),
+    };
+    let is_assignment = matches!(function.name, ast::FunctionName::Operator(ast::OperatorName::Assign(_)));
+    let fits = fits || is_assignment;
+    if !fits {
+        let message = "no declaration fits this friend with a qualified name";
         cx.error("bad-friend", function.span, message);
     }
 }
@@ -106,6 +159,9 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
     for (id, entry) in layer.own_items() {
         let ItemKind::Function(function) = &entry.item.kind else { continue };
         let Some(path) = &function.scope else { continue };
+        if matches!(function.body, FunctionBody::Default) && entry.item.template.is_none() {
+            check_defaulted_outside(cx, id, function, path);
+        }
         let is_special = matches!(function.name, ast::FunctionName::Destructor);
         let has_body = matches!(function.body, FunctionBody::Block(_));
         if is_special || !has_body || cx.functions.served.contains(&function.id) {
@@ -133,6 +189,41 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
     }
 }
 
+/// Reports a special member function that is defaulted outside of its class and deleted (C++14
+/// [dcl.fct.def.default.4]).
+fn check_defaulted_outside<'a>(
+    cx: &mut Checker<'a>,
+    id: ItemId,
+    function: &'a ast::Function,
+    path: &'a ast::Path,
+) {
+    let scope = cx.scopes.of_item(id);
+    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
+    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
+    let Some(record) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    if !record::complete(cx, record, path.span) {
+        return;
+    }
+    let inner = cx.records.get(record).scope;
+    let signature = cx.quietly(|cx| cx.in_scope(inner, |cx| function::signature(cx, function)));
+    let Ok(Some((params, _))) = signature else { return };
+    let decls = match &function.name {
+        ast::FunctionName::Constructor(_) => cx.records.get(record).constructors.clone(),
+        _ => record::assignment_operators(cx, record),
+    };
+    for decl in decls {
+        let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), function.span));
+        let Ok(Some(func)) = func else { continue };
+        if function::are_same_params(&cx.functions.inst(func).params, &params)
+            && special::would_be_deleted(cx, decl, record)
+        {
+            let name = super::spelling::function(&function.name);
+            let message = format!("`{name}` cannot be defaulted here: it would be deleted");
+            cx.error("not-defaultable", function.span, message);
+        }
+    }
+}
+
 /// Reports a member function of a class template, defined outside, for which the template and its
 /// specialisations declare nothing of that name and number of parameters.
 fn check_member_of_template<'a>(
@@ -142,7 +233,7 @@ fn check_member_of_template<'a>(
     path: &'a ast::Path,
 ) {
     let scope = cx.scopes.of_item(id);
-    // Members of other scopes are found in the class that the last name stands for.
+    // Longer paths are not resolved here.
     let [only] = path.segments.as_slice() else { return };
     let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, only.name));
     let Some(Found::ClassTemplate(class)) = found else { return };
@@ -254,7 +345,7 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
     record::complete_type(cx, ty, span);
     let Some(id) = cx.types.as_record(ty) else { return };
     redeclare::check_members(cx, id);
-    redeclare::check_methods(cx, id, &|_| true);
+    redeclare::check_methods(cx, id, &|_, _| true);
     let (scope, ast) = (cx.records.get(id).scope, cx.records.get(id).ast);
     for item in ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten() {
         if cx.diagnostics.gave_up() {
@@ -262,11 +353,39 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
         }
         match &item.template {
             None => cx.deeper(span, |cx| check_member(cx, id, item, scope)),
-            Some(template) if template.params.is_empty() => None,
+            Some(template) if template.params.is_empty() => {
+                check_specialised_member(cx, id, item);
+                None
+            }
             Some(template) => {
                 cx.deeper(span, |cx| uninstantiated::check(cx, item, template, scope, Some(id)))
             }
         };
+    }
+}
+
+/// A specialisation in a class is of a template of the class.
+fn check_specialised_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item) {
+    let (name, span) = match &item.kind {
+        ItemKind::Record(record) if record.scope.is_none() => (record.name, record.span),
+        ItemKind::Variable(variable) if variable.declarator.scope.is_none() => {
+            (Some(variable.declarator.name), variable.span)
+        }
+        ItemKind::Function(function) if function.scope.is_none() && !function.specifiers.is_friend => {
+            (function_key(&function.name), function.span)
+        }
+        _ => return,
+    };
+    let Some(name) = name else { return };
+    let is_template = match record::lookup_in_class(cx, owner, name) {
+        Some(Found::Functions(decls)) => decls.iter().any(|&decl| cx.functions.decl(decl).template.is_some()),
+        Some(Found::Variable(variable)) => variable.template.is_some(),
+        Some(Found::ClassTemplate(_)) => true,
+        // Constructors are not found by name.
+        _ => matches!(&item.kind, ItemKind::Function(function) if function.name.ordinary().is_none()),
+    };
+    if !is_template {
+        cx.error("no-matching-template", span, format!("the class has no template `{name}` to specialise"));
     }
 }
 
@@ -275,7 +394,7 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
         ItemKind::Function(function) => {
             let owner = (!function.specifiers.is_friend).then_some(owner);
             if owner.is_none() {
-                check_friend(cx, function);
+                cx.in_scope(scope, |cx| check_friend(cx, function));
             }
             let is_mere_friend = owner.is_none() && matches!(function.body, FunctionBody::None);
             let is_destructor = matches!(function.name, ast::FunctionName::Destructor);
@@ -287,6 +406,7 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
             }
             if !is_mere_friend && !is_destructor {
                 let decl = cx.functions.declare(function, None, scope, owner);
+                default_arguments::check_single(cx, function);
                 check_declared(cx, decl, function.span);
             }
         }
@@ -336,13 +456,26 @@ fn check_instantiation<'a>(
         return;
     }
     if let Some(func) = kernel::instantiated(cx, instantiation, scope) {
-        check_if_defined(cx, func);
+        check_explicitly_instantiated(cx, func, instantiation.path.span);
         check_stage(cx, func);
     }
 }
 
-/// `template int S<int>::x;`, `template void S<int>::f();`, `template int x<int>;`: members of class templates
-/// that are no templates themselves, and variables. False for other templates.
+/// Checks an explicitly instantiated function, which needs a definition.
+fn check_explicitly_instantiated(cx: &mut Checker<'_>, func: FuncId, span: Span) {
+    let is_without_body = cx.functions.inst(func).origin.decl().is_some_and(|decl| {
+        !matches!(cx.functions.decl(decl).ast.body, FunctionBody::Default | FunctionBody::Delete)
+    });
+    if function::has_code(cx, func) {
+        function::ensure_body(cx, func);
+    } else if is_without_body {
+        let message = format!("`{}` is instantiated but never defined", cx.functions.inst(func).name);
+        cx.error("undefined-function", span, message);
+    }
+}
+
+/// `template int S<int>::x;`, `template void S<int>::f();`, `template int x<int>;`: members of class
+/// templates that are not templates themselves, and variables. False for other templates.
 fn check_instantiated_member<'a>(
     cx: &mut Checker<'a>,
     instantiation: &'a ast::ExplicitInstantiation,
@@ -367,11 +500,11 @@ fn check_instantiated_member<'a>(
             }
             let count = instantiation.params.as_ref().map_or(0, Vec::len);
             for decl in methods {
-                // Which of several overloads is meant makes no difference to what is checked.
+                // All overloads with this number of parameters are checked.
                 if cx.functions.decl(decl).ast.params.len() == count
                     && let Some(func) = function::instantiate(cx, decl, Rc::from([]), path.span)
                 {
-                    check_if_defined(cx, func);
+                    check_explicitly_instantiated(cx, func, path.span);
                 }
             }
             true

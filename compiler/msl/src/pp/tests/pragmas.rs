@@ -14,8 +14,8 @@ fn loop_hints() {
         #pragma clang loop unroll(disable)
         #pragma nounroll
         for";
-    let expected = "<unroll Enable> <unroll ( 4 / 2 ) > <unroll 8 > <unroll Full> <unroll ( 4 ) > <unroll Disable> \
-                    <unroll Disable> for";
+    let expected = "<unroll Enable> <unroll ( 4 / 2 ) > <unroll 8 > <unroll Full> <unroll ( 4 ) > \
+                    <vectorize Enable> <unroll Disable> <unroll Disable> for";
     assert_eq!(expand(text), expected);
 }
 

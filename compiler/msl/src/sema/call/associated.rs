@@ -2,6 +2,7 @@
 //! that are defined in their classes.
 
 use super::Arg;
+use crate::ast::FunctionBody;
 use crate::hir::{RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::entities::{FnDeclId, Found, TArg};
@@ -41,10 +42,25 @@ pub(in crate::sema) fn argument_dependent<'a>(
             decls.iter().copied().for_each(&mut find);
         }
     }
+    let mut friends_found = Vec::new();
     for class in associated.classes {
         record::declare_members(cx, class);
         let friends = &cx.records.get(class).friends;
-        friends.iter().filter(|(friend, _)| *friend == name).for_each(|&(_, decl)| find(decl));
+        for &(_, decl) in friends.iter().filter(|(friend, _)| *friend == name) {
+            // A friend that is only declared here stands for itself if the namespace does not declare it.
+            let ast = cx.functions.decl(decl).ast;
+            let is_declared =
+                |&other: &FnDeclId| cx.functions.decl(other).ast.params.len() == ast.params.len();
+            let is_only_declared = matches!(ast.body, FunctionBody::None);
+            if !(is_only_declared && (found.iter().any(is_declared) || known.iter().any(is_declared))) {
+                friends_found.push(decl);
+            }
+        }
+    }
+    for decl in friends_found {
+        if !known.contains(&decl) && !found.contains(&decl) {
+            found.push(decl);
+        }
     }
     found
 }

@@ -46,6 +46,7 @@ pub(in crate::sema) fn known<'a>(
     if is_variadic && cx.function.unevaluated == 0 {
         let message = "a function with `...` can only be called in an operand that is not evaluated";
         cx.error("variadic-function", span, message);
+        return cx.poison(span);
     }
     if args.len() > params.len() && !is_variadic {
         let message = format!(

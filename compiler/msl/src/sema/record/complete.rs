@@ -158,7 +158,10 @@ fn complete_base<'a>(
     access: Access,
     fields: &mut Vec<FieldInfo>,
 ) -> bool {
-    let ty = resolve_type::resolve(cx, base);
+    let ty = match &base.kind {
+        TypeKind::Path(path) => path::resolve_class_or_type(cx, path).unwrap_or(QualTy::plain(Ty::ERROR)),
+        _ => resolve_type::resolve(cx, base),
+    };
     let Some(base_id) = cx.types.as_record(ty.ty) else {
         if !ty.ty.is_error() {
             let message = format!("base `{}` is not a class", cx.show(ty));

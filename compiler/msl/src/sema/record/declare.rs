@@ -5,7 +5,7 @@
 
 use super::lookup::names_constructors;
 use super::{Member, RecordState};
-use crate::ast::{self, FunctionBody, FunctionName, ItemKind, OperatorName};
+use crate::ast::{self, FunctionName, ItemKind, OperatorName};
 use crate::hir::RecordId;
 use crate::sema::checker::Checker;
 use crate::sema::function::Functions;
@@ -52,8 +52,8 @@ fn declare_member<'a>(
             let Some(key) = function_key(&function.name) else { return };
             if function.specifiers.is_friend {
                 records.get_mut(id).access.befriended.push(item);
-                // A friend that is only declared here is found where it is defined.
-                if !matches!(function.body, FunctionBody::None) {
+                let specialises = template.is_some_and(|template| template.params.is_empty());
+                if function.scope.is_none() && !specialises {
                     let decl = functions.declare(function, template, scope, None);
                     records.get_mut(id).friends.push((key, decl));
                 }

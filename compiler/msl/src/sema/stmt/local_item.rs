@@ -9,7 +9,8 @@ use crate::sema::fn_context::Returns;
 use crate::sema::scopes::Scopes;
 use crate::sema::table::{Layer, Tag, tag_of};
 use crate::sema::{
-    bindings, call, enumeration, evaluate, function, path, record, resolve_type, using_rules, variable, whole_program,
+    bindings, call, enumeration, evaluate, function, lookup, path, record, redeclare, resolve_type,
+    using_rules, variable, whole_program,
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -75,6 +76,15 @@ fn declare_block_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function)
     let scope = cx.scopes.namespace(ns);
     let decl = cx.functions.declare(function, None, scope, None);
     check_block_function(cx, decl, function);
+    if cx.checks_everything {
+        // The declaration that the block sees so far, and those of the namespace.
+        let seen = [lookup::unqualified(cx, name), lookup::directly(cx, ns, name)];
+        for other in seen.into_iter().flatten() {
+            if let Found::Functions(others) = other {
+                redeclare::check_another(cx, &others, decl);
+            }
+        }
+    }
     let found = Found::Functions(Rc::from([decl]));
     using_rules::check_block(cx, name, &found, function.span);
     cx.scopes.add_using(name, found);

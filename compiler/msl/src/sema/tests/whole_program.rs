@@ -114,3 +114,83 @@ fn a_default_argument_does_not_need_itself() {
     reject("struct S { S(int x, S y = 0); };", &["recursive-default"]);
     accept("struct S { S(int x = 1, int y = 2); void f(S s = S()); };");
 }
+
+#[test]
+fn lists_do_not_narrow() {
+    reject("void f(int i) { uint u{i}; }", &["narrowing"]);
+    reject("void f() { int a[2] = {1, 3000000000u}; }", &["narrowing"]);
+    reject("struct S { S(uchar c); }; void f(int i) { S s{i}; }", &["narrowing"]);
+    reject("struct S { half h; }; void f(float x) { S s = {x}; }", &["narrowing"]);
+    reject("void f(float x) { int i{x}; }", &["narrowing"]);
+    reject("void f(int i) { float x = {i}; }", &["narrowing"]);
+    reject("void f() { half h{1e30f}; }", &["narrowing"]);
+    accept("struct S { half h; uchar c; float f; long l; }; void f(int i) { S s = {1.5f, 255, 3, i}; }");
+    accept("void f(int i, float x) { uint2 v = {i, 1}; half2 h{x, x}; float y = {1.0}; bool b{1}; }");
+    accept("constant bool b [[function_constant(0)]]; void f() { constexpr int n = 3; uint a[1] = {n}; }");
+}
+
+#[test]
+fn types_of_methods() {
+    accept(
+        "template <typename T> struct F { enum { n }; }; constant int x = F<void() const>::n; typedef int G(int, ...) &;",
+    );
+    reject("typedef void F() const; void f(F *p);", &["qualified-function"]);
+    accept("char f(...); long f(int); static_assert(sizeof(f(1.0f, 2) + 0) == sizeof(int));");
+    reject("void f(...); void g() { f(1); }", &["variadic-function"]);
+}
+
+#[test]
+fn templates_declared_twice() {
+    reject("template <typename T> void f(T *) {} template <typename U> void f(U *) {}", &["redefinition"]);
+    reject("template <typename T> struct S { typedef T U; void f(T); void f(U); };", &["redefinition"]);
+    reject(
+        "template <typename T> struct S; template <typename T> struct S<T *> { void f(S *); void f(S<T *> *); };",
+        &["redefinition"],
+    );
+    reject("template <typename T> using A = T; template <typename T> using A = T *;", &["redefinition"]);
+    accept(
+        "template <typename T> void f(T) {} template <typename T> void f(T *) {} template <typename T> int f(T *) { return 1; }",
+    );
+    accept("template <typename T> using A = T; template <typename T> using A = T;");
+    accept(
+        "template <typename T> metal::enable_if_t<(sizeof(T) > 2)> f(T) {} template <typename T> metal::enable_if_t<(sizeof(T) < 3)> f(T) {}",
+    );
+}
+
+#[test]
+fn heads_of_templates() {
+    reject("template <typename T> struct S; template <> template <> struct S<int> {};", &["bad-template"]);
+    reject(
+        "template <typename T> struct S { ~S(); template <typename U> void operator=(U); template <typename U> ~S(); };",
+        &["bad-template"],
+    );
+    reject("void f() { struct L { template <typename T> void g(); }; }", &["bad-template"]);
+    reject("void f<1>();", &["bad-template"]);
+    reject("struct S { template <> void f<int>(); };", &["no-matching-template"]);
+    accept(
+        "template <typename T> struct S { template <typename U> void f(U); }; template <> template <> void S<int>::f(int) {}",
+    );
+    accept(
+        "template <typename T> struct S { void f(); }; template <> struct S<int> { void f(); }; void S<int>::f() {}",
+    );
+}
+
+#[test]
+fn friends_and_tags() {
+    reject("struct S { friend enum E; }; ", &["bad-friend"]);
+    reject("namespace n { void f(int); } struct S { friend void n::f(float); };", &["bad-friend"]);
+    accept("namespace n { void f(int); } struct S { friend void n::f(int); friend S operator+(S, S); };");
+    reject("struct S {}; void f(union S *);", &["tag-mismatch"]);
+    accept("struct S {}; enum E { a }; void f(class S *, enum E, struct Unknown *);");
+    reject("struct S { void S::f(); };", &["misplaced-qualification"]);
+    reject("typedef __underlying_type(int) T;", &["not-an-enumeration"]);
+    accept("enum E : uchar { a }; static_assert(sizeof(__underlying_type(E)) == 1);");
+}
+
+#[test]
+fn default_arguments_of_declarations() {
+    reject("void f(int = 1); void f(int = 2);", &["redefinition"]);
+    reject("void f(int a = 1, int b);", &["default-argument"]);
+    reject("constant int a = 1; void f(int a, int b = a);", &["not-captured"]);
+    accept("void f(int, int = 1); void f(int = 2, int); template <typename... T> void g(int = 1, T...);");
+}
