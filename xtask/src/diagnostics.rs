@@ -12,7 +12,8 @@ use anymetal_diagnostics::{CATALOGUE, Entry, Proof, catalogue_entry};
 use crate::source_tree::SourceFile;
 
 /// The sources that report diagnostics.
-const FRONT_ENDS: &[&str] = &["compiler/msl/src/", "compiler/translate/src/"];
+const FRONT_ENDS: &[&str] =
+    &["compiler/diagnostics/src/warnings.rs", "compiler/msl/src/", "compiler/translate/src/"];
 
 /// Literals of the front end that look like ids.
 const NOT_IDS: &[&str] = &["anymetal-compiler"];
@@ -153,6 +154,7 @@ pub(crate) fn document() -> String {
 /// How a warning is switched on or off, before its meaning.
 fn flag(entry: &Entry) -> String {
     match entry.warning {
+        Some(flag) if flag.is_error => format!("an error unless `-Wno-{}`: ", flag.group),
         Some(flag) if flag.is_default => format!("warning, `-Wno-{}`: ", flag.group),
         Some(flag) => format!("warning, only with `-W{}`: ", flag.group),
         None => String::new(),

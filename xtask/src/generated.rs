@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::layers::diagram;
 use crate::ledger::results::Results;
 use crate::source_tree::{SourceFile, text_files};
-use crate::{coverage, diagnostics, environment, limits, passes};
+use crate::{coverage, diagnostics, environment, explanations, limits, passes};
 
 /// Makes a document's text from the repository at a path and its files.
 type Make = fn(&Path, &[SourceFile]) -> Result<String, String>;
@@ -19,6 +19,7 @@ const DOCUMENTS: &[(&str, Make)] = &[
     ("docs/language-coverage.md", |_, files| Ok(coverage::document(files))),
     ("docs/reference/limits.md", |_, files| Ok(limits::document(files))),
     ("docs/reference/passes.md", |root, files| Ok(passes::document(&Results::read(root)?, files))),
+    (explanations::DOCUMENT, |_, files| Ok(explanations::document(files))),
     ("docs/telemetry.md", |_, _| Ok(anymetal_telemetry::names::document::document())),
 ];
 

@@ -13,6 +13,7 @@ mod cycles;
 mod diagnostics;
 mod documents;
 mod environment;
+mod explanations;
 mod facade;
 mod fallbacks;
 mod generated;

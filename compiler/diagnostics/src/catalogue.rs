@@ -35,6 +35,8 @@ pub struct WarningFlag {
     pub group: &'static str,
     /// Whether it is reported without an option.
     pub is_default: bool,
+    /// Whether it is an error without an option.
+    pub is_error: bool,
 }
 
 /// The ids of one stage.
@@ -53,12 +55,28 @@ const fn id(id: &'static str, meaning: &'static str) -> Entry {
 
 /// A warning that is on by default, with the group that switches it off.
 const fn on(id: &'static str, group: &'static str, meaning: &'static str) -> Entry {
-    Entry { id, meaning, proof: Proof::UiFile, warning: Some(WarningFlag { group, is_default: true }) }
+    Entry {
+        id,
+        meaning,
+        proof: Proof::UiFile,
+        warning: Some(WarningFlag { group, is_default: true, is_error: false }),
+    }
+}
+
+/// An error that an option can switch off, and whose id is the name of its group.
+const fn strict(id: &'static str, meaning: &'static str) -> Entry {
+    let flag = WarningFlag { group: id, is_default: true, is_error: true };
+    Entry { id, meaning, proof: Proof::UiFile, warning: Some(flag) }
 }
 
 /// A warning that an option switches on, and whose id is the name of its group.
 const fn off(id: &'static str, meaning: &'static str) -> Entry {
-    Entry { id, meaning, proof: Proof::UiFile, warning: Some(WarningFlag { group: id, is_default: false }) }
+    Entry {
+        id,
+        meaning,
+        proof: Proof::UiFile,
+        warning: Some(WarningFlag { group: id, is_default: false, is_error: false }),
+    }
 }
 
 /// A row with another proof.
@@ -78,6 +96,11 @@ pub const CATALOGUE: &[Group] = &[
 /// The row of an id.
 pub fn catalogue_entry(id: &str) -> Option<&'static Entry> {
     CATALOGUE.iter().flat_map(|group| group.entries).find(|entry| entry.id == id)
+}
+
+/// All ids.
+pub fn catalogue_ids() -> impl Iterator<Item = &'static str> {
+    CATALOGUE.iter().flat_map(|group| group.entries).map(|entry| entry.id)
 }
 
 /// Where small limits stand for the large ones.
@@ -204,6 +227,10 @@ const ANALYSIS: &[Entry] = &[
     id("argument-count", "a call with the wrong number of arguments"),
     id("array-designator", "`[n] =` in an initialiser list, which is not supported"),
     id("array-length", "an array with a negative length, or too long"),
+    id(
+        "atomic-operation",
+        "an atomic operation that Metal does not have for the type, the memory order or the address space",
+    ),
     id("attribute-argument", "an attribute without its argument, or with one out of range"),
     id("auto-not-allowed", "`auto` where no type can be deduced"),
     id("auto-recursion", "a function with a deduced result type calls itself before a `return`"),
@@ -364,6 +391,8 @@ const ANALYSIS: &[Entry] = &[
         "template-expected",
         "the argument of a template template parameter is not a template with its parameters",
     ),
+    id("thread-attribute-types", "attributes of threads whose types do not go together"),
+    strict("threadgroup-in-function", "a threadgroup variable in a function that is not a kernel"),
     on(
         "threadgroup-initialiser",
         "threadgroup-initialiser",
@@ -371,6 +400,11 @@ const ANALYSIS: &[Entry] = &[
     ),
     id("too-few-template-arguments", "a template with too few arguments"),
     id("too-large", "a structure larger than any memory"),
+    other(
+        "too-many-errors",
+        "more errors than `--error-limit` were found",
+        Proof::RustTest("compiler/diagnostics/src/warnings.rs"),
+    ),
     id("too-many-template-arguments", "a template with too many arguments"),
     id("type-expected", "a value as the argument of a type parameter"),
     id("undefined-function", "a function that is called but never defined"),
@@ -418,6 +452,7 @@ const WARNINGS: &[Entry] = &[
     on("division-by-zero", "division-by-zero", "an integer is divided by the constant zero"),
     on("empty-body", "empty-body", "a `;` on the line of `if`, `for` or `while` is its body"),
     on("enum-compare", "enum-compare", "enumerators of two enumerations are compared"),
+    on("ignored-attributes", "ignored-attributes", "an attribute has no effect in the name of a type"),
     off("ignored-qualifiers", "a qualifier of a result type has no effect"),
     off("infinite-recursion", "all paths through a function call it"),
     on("integer-overflow", "integer-overflow", "constant arithmetic on signed integers overflows"),

@@ -1,6 +1,6 @@
 //! The diagnostic data type and the sink that collects them.
 
-use crate::Span;
+use crate::{Edit, Span, catalogue_entry};
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -51,6 +51,8 @@ pub struct Diagnostic {
     pub notes: Vec<Note>,
     /// What to try ("did you mean `x`?").
     pub hints: Vec<String>,
+    /// Changes of the source that together mend it, with certainty; none if a person must decide.
+    pub edits: Vec<Edit>,
     /// The group of a warning, and of an error that options made of a warning; set by
     /// [`crate::Warnings::apply`].
     pub group: Option<&'static str>,
@@ -68,6 +70,7 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             hints: Vec::new(),
+            edits: Vec::new(),
             group: None,
         }
     }
@@ -97,8 +100,27 @@ impl Diagnostic {
 
     /// The options that it depends on, as clang shows them: `-Wunused-value`, `-Werror,-Wunused-value`.
     pub fn flag(&self) -> Option<String> {
-        let by_error = if self.severity == Severity::Error { "-Werror," } else { "" };
+        let is_strict =
+            || catalogue_entry(self.id).and_then(|entry| entry.warning).is_some_and(|flag| flag.is_error);
+        let by_error = if self.severity == Severity::Error && !is_strict() { "-Werror," } else { "" };
         self.group.map(|group| format!("{by_error}-W{group}"))
+    }
+
+    /// Adds a change that mends it: the text of the span is replaced.
+    pub fn with_edit(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.edits.push(Edit { span, expected: None, text: text.into() });
+        self
+    }
+
+    /// As [`Self::with_edit`], if the span has the expected text.
+    pub fn with_edit_of(mut self, span: Span, expected: &str, text: &str) -> Self {
+        self.edits.push(Edit { span, expected: Some(expected.to_owned()), text: text.to_owned() });
+        self
+    }
+
+    /// Adds a hint at another name, and the change that follows it.
+    pub fn with_other_name(self, span: Span, name: &str) -> Self {
+        self.with_hint(format!("did you mean `{name}`?")).with_edit(span, name)
     }
 
     /// Adds a hint.

@@ -9,13 +9,15 @@
 
 mod catalogue;
 mod diagnostic;
+mod fix;
 mod render;
 mod source_map;
 mod suggest;
 mod warnings;
 
-pub use catalogue::{CATALOGUE, Entry, Group, Proof, WarningFlag, catalogue_entry};
+pub use catalogue::{CATALOGUE, Entry, Group, Proof, WarningFlag, catalogue_entry, catalogue_ids};
 pub use diagnostic::{Diagnostic, Label, Note, Severity, Sink};
+pub use fix::{Edit, FixedFile, Fixes, apply_fixes};
 pub use render::{render_json, render_text};
 pub use source_map::{Expansion, ExpansionId, FileId, LineCol, LineMark, SourceFile, SourceMap, Span};
 pub use suggest::suggest;

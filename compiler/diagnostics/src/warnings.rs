@@ -35,12 +35,14 @@ pub struct WarningOptions {
     pub flags: Vec<String>,
     /// `-w`: no warnings at all.
     pub silent: bool,
+    /// Maximum number of errors that are reported, as clang's `-ferror-limit`; 0: all.
+    pub error_limit: usize,
 }
 
 impl WarningOptions {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.flags.is_empty() && !self.silent
+        *self == Self::default()
     }
 
     /// The flags that name no group.
@@ -112,6 +114,7 @@ fn rows_of_group(name: &str) -> Option<Vec<usize>> {
 impl Default for Setting {
     fn default() -> Self {
         let level = |entry: &Entry| match entry.warning {
+            Some(flag) if flag.is_error => Level::Error,
             Some(flag) if flag.is_default => Level::Warning,
             _ => Level::Ignored,
         };
@@ -216,6 +219,7 @@ pub struct Warnings {
     changes: BTreeMap<FileId, Vec<(u32, u32)>>,
     /// The files before this one are of the Metal library, about which nothing is reported.
     first_user_file: u32,
+    error_limit: usize,
 }
 
 impl Default for Warnings {
@@ -235,6 +239,7 @@ impl Warnings {
             stack: Vec::new(),
             changes: BTreeMap::new(),
             first_user_file,
+            error_limit: options.error_limit,
         }
     }
 
@@ -309,9 +314,20 @@ impl Warnings {
 
     /// Sets the levels and groups of warnings; drops those that are ignored, that are about the Metal
     /// library, or that repeat another: a template is warned about once, not once for each instantiation.
+    /// After the limit of errors the list ends.
     pub fn apply(&self, map: &SourceMap, list: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let mut seen = HashSet::new();
-        list.into_iter().filter_map(|diagnostic| self.applied(map, diagnostic, &mut seen)).collect()
+        let applied = list.into_iter().filter_map(|diagnostic| self.applied(map, diagnostic, &mut seen));
+        let mut applied: Vec<Diagnostic> = applied.collect();
+        let mut errors = (0..applied.len()).filter(|&n| applied[n].severity == Severity::Error);
+        let first_left_out = (self.error_limit > 0).then(|| errors.nth(self.error_limit)).flatten();
+        if let Some(first) = first_left_out {
+            let more = 1 + errors.count();
+            applied.truncate(first);
+            let message = format!("too many errors: {more} more are not shown");
+            applied.push(Diagnostic::error("too-many-errors", Span::NONE, message));
+        }
+        applied
     }
 
     fn applied(
@@ -370,7 +386,7 @@ mod tests {
 
     fn level(flags: &[&str], silent: bool, id: &str) -> Level {
         let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let warnings = Warnings::new(&WarningOptions { flags, silent }, 0);
+        let warnings = Warnings::new(&WarningOptions { flags, silent, error_limit: 0 }, 0);
         warnings.level_at(row_of(id).expect("a warning"), Span::NONE)
     }
 
@@ -396,9 +412,28 @@ mod tests {
     }
 
     #[test]
+    fn after_the_limit_of_errors_the_list_ends() {
+        let limit = |error_limit| {
+            let warnings = Warnings::new(&WarningOptions { error_limit, ..WarningOptions::default() }, 0);
+            let error = |n: u32| Diagnostic::error("unknown-name", Span::new(FileId(9), n, n + 1), "m");
+            let list =
+                vec![error(0), error(1), Diagnostic::warning("unused-value", Span::NONE, "w"), error(2)];
+            let applied = warnings.apply(&SourceMap::new(), list);
+            applied.iter().map(|diagnostic| diagnostic.id).collect::<Vec<_>>()
+        };
+        assert_eq!(limit(0).len(), 4);
+        assert_eq!(limit(3).len(), 4);
+        assert_eq!(limit(2), ["unknown-name", "unknown-name", "unused-value", "too-many-errors"]);
+        assert_eq!(limit(1), ["unknown-name", "too-many-errors"]);
+    }
+
+    #[test]
     fn unknown_groups_are_known_as_such() {
         let flags = ["all", "c++17-extensions", "no-error=nothing", "nothing"].map(str::to_owned).to_vec();
-        assert_eq!(WarningOptions { flags, silent: false }.unknown(), ["no-error=nothing", "nothing"]);
+        assert_eq!(
+            WarningOptions { flags, ..WarningOptions::default() }.unknown(),
+            ["no-error=nothing", "nothing"]
+        );
     }
 
     #[test]

@@ -50,7 +50,9 @@ mod source;
 mod whole_source;
 
 pub use anymetal_analyze as analyze;
-pub use anymetal_diagnostics::{WarningOptions, suggest};
+pub use anymetal_diagnostics::{
+    Edit, Entry, FixedFile, Fixes, WarningOptions, apply_fixes, catalogue_entry, catalogue_ids, suggest,
+};
 pub use anymetal_hal as hal;
 pub use anymetal_isolate::sandbox::missing as missing_sandbox_parts;
 pub use anymetal_isolate::{

@@ -78,6 +78,13 @@ impl Source {
         Source { name: path.display().to_string(), bytes, folder, options }
     }
 
+    /// The same source, all of whose errors are reported.
+    #[must_use]
+    pub fn with_all_errors(mut self) -> Self {
+        self.options.warnings.error_limit = 0;
+        self
+    }
+
     /// Stands for the text, its name and its options, but not for the files that it includes.
     pub(crate) fn key(&self) -> Key {
         let options = &self.options;
@@ -101,7 +108,8 @@ impl Source {
             MathMode::Fast => 2,
         };
         key = key.number(math).number(options.language_version.into()).number(options.logging.into());
-        key = key.number(options.warnings.silent.into()).number(options.warnings.flags.len() as u64);
+        key = key.number(options.warnings.silent.into()).number(options.warnings.error_limit as u64);
+        key = key.number(options.warnings.flags.len() as u64);
         options.warnings.flags.iter().fold(key, |key, flag| key.field(flag)).finish()
     }
 }

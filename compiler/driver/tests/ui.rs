@@ -125,7 +125,7 @@ fn warning_options(text: &str) -> WarningOptions {
         let flag = flag.strip_prefix("-W").unwrap_or_else(|| panic!("{flag} is no option of warnings"));
         flag.to_owned()
     });
-    WarningOptions { flags: flags.collect(), silent: false }
+    WarningOptions { flags: flags.collect(), ..WarningOptions::default() }
 }
 
 /// Compiles all kernels of the file.

@@ -244,6 +244,17 @@ impl<'t> Parser<'t> {
         false
     }
 
+    /// The bracket that closes the one at `opened`.
+    fn expect_closing(&mut self, punct: Punct, context: &str, opened: Span) {
+        if self.eat(punct) {
+            return;
+        }
+        let (found, closing) = (self.peek(), punct.as_str());
+        let message = format!("expected `{closing}` {context}, found {found}");
+        let diagnostic = Diagnostic::error("expected-token", self.span(), message);
+        self.report(diagnostic.with_note(opened, "to close this one"));
+    }
+
     /// The semicolon that ends what was just parsed; what follows is skipped if there is none.
     fn end_at_semicolon(&mut self, what: &str) {
         if self.eat(Punct::Semi) {
@@ -253,7 +264,9 @@ impl<'t> Parser<'t> {
         let previous = self.previous_span();
         let after = Span { lo: previous.hi.saturating_sub(1), ..previous };
         let found = self.peek();
-        self.error("expected-token", after, format!("expected `;` after {what}, found {found}"));
+        let message = format!("expected `;` after {what}, found {found}");
+        let insertion = Span { lo: previous.hi, ..previous };
+        self.report(Diagnostic::error("expected-token", after, message).with_edit(insertion, ";"));
         self.skip_statement();
     }
 

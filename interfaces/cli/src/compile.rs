@@ -2,6 +2,7 @@
 
 mod all;
 mod check;
+mod fix;
 mod reflect;
 mod remarks;
 mod stand_in;
@@ -34,18 +35,28 @@ Examples:
 /// Function constants without a value get one that switches code on (true, 2), and a note says so.
 ///
 /// --check reports all that is wrong with the functions of one or more files, whether a kernel calls them or
-/// not, and writes no code. It ends with the line `N checked, M with errors`.
+/// not, and writes no code. It ends with the line `N checked, M with errors`. --fix also changes the files where a
+/// diagnostic says how, such as a misspelt name or a missing semicolon.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     source: SourceFile,
-    /// More sources, with --check
-    #[arg(value_name = "FILE", requires = "check")]
+    /// More sources, with --check and --fix
+    #[arg(value_name = "FILE", requires = "whole_files")]
     more: Vec<PathBuf>,
     /// Check all functions, of all files, and write no code
-    #[arg(long, conflicts_with_all = ["kernel", "all", "device", "family", "group", "emit", "print_after", "remarks"])]
+    #[arg(
+        long, group = "whole_files",
+        conflicts_with_all = ["kernel", "all", "device", "family", "group", "emit", "print_after", "remarks"]
+    )]
     check: bool,
+    /// As --check, and change the files as diagnostics say where that needs no judgement
+    #[arg(
+        long, group = "whole_files",
+        conflicts_with_all = ["kernel", "all", "device", "family", "group", "emit", "print_after", "remarks"]
+    )]
+    fix: bool,
     #[command(flatten)]
     checking: Checking,
     /// The kernel
@@ -112,10 +123,11 @@ impl CompileArgs {
 
 /// Does it.
 pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
-    if args.check {
+    if args.check || args.fix {
         let more = args.more.iter().map(PathBuf::as_path);
         let files: Vec<&Path> = std::iter::once(args.source.path()).chain(more).collect();
-        return check::check(&args.source, &files, args.json);
+        let work = if args.fix { fix::fix } else { check::check };
+        return work(&args.source, &files, args.json);
     }
     if let Some(sm) = nvidia(args.device.as_deref())? {
         return compile_for_nvidia(args, sm);

@@ -17,6 +17,7 @@ mod demo;
 mod device_choice;
 mod devices;
 mod doctor;
+mod explain;
 mod extent;
 mod failure;
 mod limits;
@@ -47,10 +48,19 @@ use clap::{Parser, Subcommand};
 /// Exit codes: 0 success, 1 the input is wrong (diagnostics on stderr), 2 wrong usage, 3 findings of checks,
 /// 4 device or run-time failure (out of bounds, deadline, out of memory).
 #[derive(Parser)]
-#[command(name = "anymetal", version, max_term_width = 110)]
+#[command(
+    name = "anymetal",
+    version,
+    max_term_width = 110,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true
+)]
 struct Cli {
+    /// Explain a diagnostic by its id, with an example
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    explain: Option<String>,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -115,8 +125,12 @@ fn arguments() -> Vec<OsString> {
 
 fn main() -> ExitCode {
     // `parse` itself ends with 2 on wrong usage and with 0 after `--help`.
-    let command = Cli::parse_from(arguments()).command;
-    let outcome = start_service(&command).and_then(|()| run(command));
+    let Cli { explain, command } = Cli::parse_from(arguments());
+    let outcome = match (explain, command) {
+        (_, Some(command)) => start_service(&command).and_then(|()| run(command)),
+        (Some(id), None) => explain::explain(&id),
+        (None, None) => unreachable!("without arguments clap shows the help"),
+    };
     // A collector that the settings name has what this process did before it ends.
     anymetal_service::telemetry::flush();
     match outcome {

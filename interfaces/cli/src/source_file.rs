@@ -14,6 +14,9 @@ use crate::constant::Constant;
 use crate::failure::{Failure, report_notes};
 use crate::translate::{Double, Foreign};
 
+/// As many errors as clang reports.
+const ERROR_LIMIT: usize = 20;
+
 /// A source and how to read it.
 #[derive(Args, Debug)]
 pub(crate) struct SourceFile {
@@ -38,6 +41,9 @@ pub(crate) struct SourceFile {
     /// Report no warnings
     #[arg(short = 'w')]
     no_warnings: bool,
+    /// Stop after this many errors; 0 reports all
+    #[arg(long, value_name = "N", default_value_t = ERROR_LIMIT)]
+    error_limit: usize,
     /// Write the messages of kernels (`os_log`) to their log
     #[arg(long)]
     logging: bool,
@@ -160,7 +166,11 @@ impl SourceFile {
             bytes = foreign.to_msl(&bytes, self.double, &self.define)?;
             file.as_mut_os_string().push(".metal");
         }
-        let warnings = WarningOptions { flags: self.warnings.clone(), silent: self.no_warnings };
+        let warnings = WarningOptions {
+            flags: self.warnings.clone(),
+            silent: self.no_warnings,
+            error_limit: self.error_limit,
+        };
         for flag in warnings.unknown() {
             eprintln!("warning: unknown warning option '-W{flag}' [-Wunknown-warning-option]");
         }

@@ -18,6 +18,17 @@ struct JsonDiagnostic<'a> {
     labels: Vec<JsonRemark<'a>>,
     notes: Vec<JsonRemark<'a>>,
     hints: &'a [String],
+    edits: Vec<JsonEdit<'a>>,
+}
+
+/// A change of the source; an editor makes all those of a diagnostic, or none.
+#[derive(Serialize)]
+struct JsonEdit<'a> {
+    #[serde(flatten)]
+    place: JsonPlace<'a>,
+    end_line: Option<u32>,
+    end_column: Option<u32>,
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -43,8 +54,17 @@ pub fn render_json(map: &SourceMap, diagnostics: &[Diagnostic]) -> String {
 
 fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic<'a> {
     let span = map.outermost(diagnostic.span);
-    let last = span.hi.max(span.lo);
-    let end = map.location(Span { lo: last, hi: last, ..span }).map(|(_, end)| end);
+    let end = end_of(map, span);
+    let edits = diagnostic.edits.iter().map(|edit| {
+        let span = map.outermost(edit.span);
+        let end = end_of(map, span);
+        JsonEdit {
+            place: place(map, span),
+            end_line: end.map(|end| end.line),
+            end_column: end.map(|end| end.column),
+            text: &edit.text,
+        }
+    });
     let labels = diagnostic.labels.iter().map(|label| JsonRemark {
         place: place(map, map.outermost(label.span)),
         message: label.text.clone(),
@@ -68,7 +88,14 @@ fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic
         labels: labels.collect(),
         notes: notes.collect(),
         hints: &diagnostic.hints,
+        edits: edits.collect(),
     }
+}
+
+/// The place after a span.
+fn end_of(map: &SourceMap, span: Span) -> Option<LineCol> {
+    let last = span.hi.max(span.lo);
+    map.location(Span { lo: last, hi: last, ..span }).map(|(_, end)| end)
 }
 
 fn place(map: &SourceMap, span: Span) -> JsonPlace<'_> {

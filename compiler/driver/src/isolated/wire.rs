@@ -108,7 +108,7 @@ pub(super) struct WireSource {
     language_version: u32,
     logging: bool,
     /// What follows `-W`, and whether there is `-w`.
-    warnings: (Vec<String>, bool),
+    warnings: (Vec<String>, bool, usize),
 }
 
 impl WireSource {
@@ -129,7 +129,7 @@ impl WireSource {
             },
             language_version: options.language_version,
             logging: options.logging,
-            warnings: (options.warnings.flags.clone(), options.warnings.silent),
+            warnings: (options.warnings.flags.clone(), options.warnings.silent, options.warnings.error_limit),
         }
     }
 
@@ -149,7 +149,11 @@ impl WireSource {
             },
             language_version: self.language_version,
             logging: self.logging,
-            warnings: WarningOptions { flags: self.warnings.0.clone(), silent: self.warnings.1 },
+            warnings: WarningOptions {
+                flags: self.warnings.0.clone(),
+                silent: self.warnings.1,
+                error_limit: self.warnings.2,
+            },
         };
         Ok(Source::from_text(self.name.clone(), self.text.of(blob)?, options))
     }

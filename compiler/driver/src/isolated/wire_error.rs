@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anymetal_diagnostics::{
-    Diagnostic, Expansion, ExpansionId, FileId, Label, LineMark, Note, Severity, SourceMap, Span,
+    Diagnostic, Edit, Expansion, ExpansionId, FileId, Label, LineMark, Note, Severity, SourceMap, Span,
     catalogue_entry,
 };
 use anymetal_isolate::IsolationError;
@@ -121,6 +121,8 @@ struct WireDiagnostic {
     labels: Vec<(WireSpan, String)>,
     notes: Vec<(WireSpan, String)>,
     hints: Vec<String>,
+    /// Where, the text expected there, the new text.
+    edits: Vec<(WireSpan, Option<String>, String)>,
     /// Whether it has its id's group of warnings.
     has_group: bool,
 }
@@ -171,6 +173,7 @@ impl WireDiagnostics {
             reached.add(map, diagnostic.span);
             diagnostic.labels.iter().for_each(|label| reached.add(map, label.span));
             diagnostic.notes.iter().for_each(|note| reached.add(map, note.span));
+            diagnostic.edits.iter().for_each(|edit| reached.add(map, edit.span));
         }
         let file = |(id, included_from): (&FileId, &Span)| {
             let file = map.file(*id).expect("the file was found before");
@@ -190,6 +193,8 @@ impl WireDiagnostics {
         let diagnostic = |diagnostic: &Diagnostic| {
             let label = |label: &Label| (reached.renumbered(label.span), label.text.clone());
             let note = |note: &Note| (reached.renumbered(note.span), note.text.clone());
+            let edit =
+                |edit: &Edit| (reached.renumbered(edit.span), edit.expected.clone(), edit.text.clone());
             WireDiagnostic {
                 is_error: diagnostic.severity == Severity::Error,
                 id: diagnostic.id.to_owned(),
@@ -199,6 +204,7 @@ impl WireDiagnostics {
                 labels: diagnostic.labels.iter().map(label).collect(),
                 notes: diagnostic.notes.iter().map(note).collect(),
                 hints: diagnostic.hints.clone(),
+                edits: diagnostic.edits.iter().map(edit).collect(),
                 has_group: diagnostic.group.is_some(),
             }
         };
@@ -233,6 +239,7 @@ impl WireDiagnostics {
 
 impl WireDiagnostic {
     fn diagnostic(self) -> Result<Diagnostic, IsolationError> {
+        let edit = |(at, expected, text)| Edit { span: span(at), expected, text };
         let entry = catalogue_entry(&self.id)
             .ok_or_else(|| IsolationError::malformed(format!("no diagnostic has the id `{}`", self.id)))?;
         Ok(Diagnostic {
@@ -244,6 +251,7 @@ impl WireDiagnostic {
             labels: self.labels.into_iter().map(|(at, text)| Label { span: span(at), text }).collect(),
             notes: self.notes.into_iter().map(|(at, text)| Note { span: span(at), text }).collect(),
             hints: self.hints,
+            edits: self.edits.into_iter().map(edit).collect(),
             group: entry.warning.filter(|_| self.has_group).map(|flag| flag.group),
         })
     }

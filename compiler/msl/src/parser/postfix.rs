@@ -184,7 +184,7 @@ fn paren(p: &mut Parser<'_>) -> Expr {
         return fold::right(p, inner, start);
     }
     let height = p.height;
-    p.expect(Punct::RParen, "to end the parenthesised expression");
+    p.expect_closing(Punct::RParen, "to end the parenthesised expression", start);
     expr::node(p, ExprKind::Paren(Box::new(inner)), start, height)
 }
 

@@ -61,7 +61,7 @@ fn unknown_directive(pp: &mut Preprocessor<'_>, name: PpToken, text: &str) {
         let message = format!("unknown directive `#{text}`");
         let diagnostic = Diagnostic::error("unknown-directive", name.span, message);
         match suggest(text, NAMES.iter().copied()) {
-            Some(near) => diagnostic.with_hint(format!("did you mean `#{near}`?")),
+            Some(near) => diagnostic.with_hint(format!("did you mean `#{near}`?")).with_edit(name.span, near),
             None => diagnostic,
         }
     });
@@ -82,7 +82,8 @@ pub(super) fn expect_line_end(pp: &mut Preprocessor<'_>, directive: &str) {
     if !token.is_end() {
         pp.report(|| {
             let message = format!("extra tokens at the end of `#{directive}`");
-            Diagnostic::warning("extra-tokens", token.span, message)
+            let before = Span { hi: token.span.lo, ..token.span };
+            Diagnostic::warning("extra-tokens", token.span, message).with_edit(before, "// ")
         });
     }
 }

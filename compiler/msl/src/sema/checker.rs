@@ -80,9 +80,18 @@ impl<'a> Checker<'a> {
 
     /// Declares a name in the innermost block scope.
     pub(super) fn declare_local(&mut self, name: Name, decl: LocalDecl, span: Span) {
-        if name != Name::EMPTY && self.scopes.declare(name, decl).is_some() {
-            self.error("redefinition", span, format!("redefinition of `{name}`"));
-        }
+        let known = if name == Name::EMPTY { None } else { self.scopes.declare(name, decl) };
+        let Some(known) = known else {
+            // The first of its name in the block, or without one.
+            return;
+        };
+        let diagnostic = Diagnostic::error("redefinition", span, format!("redefinition of `{name}`"));
+        self.report(match known {
+            LocalDecl::Variable { local, function, .. } if function == self.function.serial => {
+                diagnostic.with_note(self.function.locals[local.0 as usize].span, "declared here before")
+            }
+            _ => diagnostic,
+        });
     }
 
     /// Reports an error with the instantiation trace.

@@ -18,7 +18,7 @@ pub(super) fn check<'a>(
     member: &'a ast::Path,
     span: Span,
 ) -> Expr {
-    let object = object_of(cx, base, arrow);
+    let object = object_of(cx, base, arrow, member);
     if object.ty.ty.is_error() {
         return object;
     }
@@ -40,8 +40,17 @@ pub(super) fn named<'a>(cx: &mut Checker<'a>, object: Expr, member: &'a ast::Pat
     if cx.types.as_vector(object.ty.ty).is_some() {
         return swizzle(&mut cx.types, &mut cx.diagnostics, object, name, span);
     }
-    let shown = cx.show(object.ty);
-    cx.error("no-members", span, format!("`{name}`: a value of type `{shown}` has no members"));
+    let message = format!("`{name}`: a value of type `{}` has no members", cx.show(object.ty));
+    let diagnostic = Diagnostic::error("no-members", span, message);
+    let is_pointer = cx.types.pointee(object.ty.ty).is_some_and(|to| cx.types.as_record(to.ty).is_some());
+    cx.report(match is_pointer {
+        true => diagnostic.with_hint("members of what a pointer points to are named with `->`").with_edit_of(
+            before(member.span, "."),
+            ".",
+            "->",
+        ),
+        false => diagnostic,
+    });
     cx.poison(span)
 }
 
@@ -62,8 +71,18 @@ pub(super) fn as_naming_class<'a>(cx: &mut Checker<'a>, object: Expr, member: &'
     }
 }
 
+/// The place of a text that ends where a span begins.
+fn before(span: Span, text: &str) -> Span {
+    Span { lo: span.lo.saturating_sub(text.len() as u32), hi: span.lo, ..span }
+}
+
 /// The object before `.` or what the pointer before `->` points to.
-pub(super) fn object_of<'a>(cx: &mut Checker<'a>, base: &'a ast::Expr, arrow: bool) -> Expr {
+pub(super) fn object_of<'a>(
+    cx: &mut Checker<'a>,
+    base: &'a ast::Expr,
+    arrow: bool,
+    member: &'a ast::Path,
+) -> Expr {
     let object = expr::check(cx, base);
     if object.ty.ty.is_error() {
         return object;
@@ -73,18 +92,27 @@ pub(super) fn object_of<'a>(cx: &mut Checker<'a>, base: &'a ast::Expr, arrow: bo
         let is_record = cx.types.as_record(object.ty.ty).is_some();
         return if is_record { expr::materialize(object) } else { object };
     }
-    let pointer = behind_arrow(cx, object, span);
+    let pointer = behind_arrow(cx, object, member, span);
     let pointer = cx.values().rvalue(pointer);
     if cx.types.pointee(pointer.ty.ty).is_none() && !pointer.ty.ty.is_error() {
-        let shown = cx.show(pointer.ty);
-        cx.error("not-a-pointer", span, format!("`->` needs a pointer, not a `{shown}`"));
+        let message = format!("`->` needs a pointer, not a `{}`", cx.show(pointer.ty));
+        let diagnostic = Diagnostic::error("not-a-pointer", span, message);
+        cx.report(match cx.types.as_vector(pointer.ty.ty) {
+            Some(_) => named_by_dot(diagnostic, member, "elements of a vector are named with `.`"),
+            None => diagnostic,
+        });
         return cx.poison(span);
     }
     operator::dereference(cx, pointer, span)
 }
 
+/// Says that `->` should be `.`.
+fn named_by_dot(diagnostic: Diagnostic, member: &ast::Path, hint: &str) -> Diagnostic {
+    diagnostic.with_hint(hint).with_edit_of(before(member.span, "->"), "->", ".")
+}
+
 /// The operand of `->`: of an object, what its operator returns, which may be an object in turn.
-fn behind_arrow(cx: &mut Checker<'_>, object: Expr, span: Span) -> Expr {
+fn behind_arrow(cx: &mut Checker<'_>, object: Expr, member: &ast::Path, span: Span) -> Expr {
     let mut operand = object;
     let mut seen = Vec::new();
     while cx.types.as_record(operand.ty.ty).is_some() {
@@ -93,11 +121,11 @@ fn behind_arrow(cx: &mut Checker<'_>, object: Expr, span: Span) -> Expr {
         let next = if seen.contains(&ty) { None } else { operator::call(cx, name, vec![operand], span) };
         let Some(next) = next else {
             let message = format!("`->` needs a pointer, not a `{shown}`");
-            let hint = match seen.is_empty() {
-                true => "members of an object are named with `.`",
-                false => "a chain of `operator->` ends with a pointer",
-            };
-            cx.report(Diagnostic::error("not-a-pointer", span, message).with_hint(hint));
+            let diagnostic = Diagnostic::error("not-a-pointer", span, message);
+            cx.report(match seen.is_empty() {
+                true => named_by_dot(diagnostic, member, "members of an object are named with `.`"),
+                false => diagnostic.with_hint("a chain of `operator->` ends with a pointer"),
+            });
             return cx.poison(span);
         };
         seen.push(ty);
@@ -241,7 +269,7 @@ fn indexed<'a>(cx: &mut Checker<'a>, base: &'a ast::Expr) -> Expr {
     if !matches!(&member.segments[..], [only] if only.name.as_str() == "columns") {
         return expr::check(cx, base);
     }
-    let object = object_of(cx, matrix, *arrow);
+    let object = object_of(cx, matrix, *arrow, member);
     if object.ty.ty.is_error() || cx.types.as_matrix(object.ty.ty).is_some() {
         return object;
     }

@@ -299,7 +299,7 @@ pub(super) fn report_miss(
         None => Diagnostic::error("unknown-name", span, format!("unknown {what} `{name}`")),
     };
     if let Some(near) = lookup::suggestion(scopes, records, diagnostics, name) {
-        diagnostic = diagnostic.with_hint(format!("did you mean `{near}`?"));
+        diagnostic = diagnostic.with_other_name(span, &near);
     }
     diagnostics.report(diagnostic);
 }

@@ -12,10 +12,7 @@ use crate::source_file::SourceFile;
 
 /// Checks the files, several at once, and reports in the order given.
 pub(crate) fn check(options: &SourceFile, files: &[&Path], as_json: bool) -> Result<(), Failure> {
-    if Compiler::global().is_isolated().map_err(Failure::Compile)? {
-        let message = "--check runs in this process; compiles are set to be isolated";
-        return Err(Failure::Usage(message.to_owned()));
-    }
+    refuse_isolation()?;
     let check = |path: &&Path| {
         let source = options.source_at(path, None)?;
         Compiler::global().check_source(&source).map_err(Failure::Compile)
@@ -49,16 +46,26 @@ pub(crate) fn check(options: &SourceFile, files: &[&Path], as_json: bool) -> Res
     }
 }
 
+/// Whole files are checked in this process only.
+pub(super) fn refuse_isolation() -> Result<(), Failure> {
+    if Compiler::global().is_isolated().map_err(Failure::Compile)? {
+        let message = "--check and --fix run in this process; compiles are set to be isolated";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(())
+}
+
 fn to_json(path: &Path, outcome: &Result<Diagnostics, Failure>) -> Value {
     let mut object = json!({ "file": path, "status": "failed", "diagnostics": [], "error": null });
     match outcome {
-        Ok(diagnostics) => {
-            if !diagnostics.has_errors() {
-                object["status"] = json!("ok");
-            }
-            object["diagnostics"] = serde_json::from_str(&diagnostics.render_json()).unwrap_or(Value::Null);
-        }
+        Ok(diagnostics) => add_outcome(&mut object, diagnostics),
         Err(failure) => object["error"] = failure.to_json(),
     }
     object
+}
+
+/// Adds what was found in a file.
+pub(super) fn add_outcome(object: &mut Value, diagnostics: &Diagnostics) {
+    object["status"] = json!(if diagnostics.has_errors() { "failed" } else { "ok" });
+    object["diagnostics"] = serde_json::from_str(&diagnostics.render_json()).unwrap_or(Value::Null);
 }

@@ -41,6 +41,62 @@ fn files_are_checked_without_code() {
 }
 
 #[test]
+fn files_are_changed_as_their_diagnostics_say() {
+    let bench = Bench::new();
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
+    let wrong = "#define HALF(x) ((x) / tow)\nkernel void k(device float* out [[buffer(0)]]) {\n    \
+                 float value = 1.0f\n    out[0] = vlaue;\n    out[1] = HALF(valeu);\n}\n";
+    bench.write("wrong.metal", wrong);
+    // The name in the macro's body stays, and is an error; the argument is spelled where it is used.
+    let ran = bench.run(&["compile", "--fix", "wrong.metal"]).expect(1);
+    assert_eq!(ran.stdout.lines().last(), Some("1 checked, 1 with errors, 3 diagnostics fixed"));
+    let fixed = wrong.replace("1.0f", "1.0f;").replace("vlaue", "value").replace("valeu", "value");
+    assert_eq!(read("wrong.metal"), fixed);
+
+    bench.write("member.metal", "struct S { int size; };\nint f(thread S* s) { return s.size; }\n");
+    let object = bench.run(&["compile", "--fix", "member.metal", "--json"]).expect(0).json();
+    let file = &object["files"][0];
+    assert_eq!((&file["fixed"], &file["left_out"], &file["status"]), (&json!(1), &json!(0), &json!("ok")));
+    assert_eq!(file["edits"][0]["text"], "->");
+    assert_eq!(file["edits"][0]["line"], 2);
+    assert!(read("member.metal").contains("s->size"));
+    // Without the option the edits are listed only.
+    bench.write("wrong.metal", wrong);
+    let object = bench.run(&["compile", "--check", "wrong.metal", "--json"]).expect(1).json();
+    assert_eq!(object["files"][0]["diagnostics"][0]["edits"][0]["text"], ";");
+    assert_eq!(read("wrong.metal"), wrong);
+    bench.run(&["compile", "--fix", "--check", "wrong.metal"]).expect(2);
+    bench.run(&["compile", "--fix", "kernel.cl"]).expect(2);
+}
+
+#[test]
+fn errors_are_reported_up_to_a_limit() {
+    let bench = Bench::new();
+    let lines: String = (0..30).map(|n| format!("int f{n}() {{ return missing_{n}; }}\n")).collect();
+    bench.write("many.metal", &lines);
+    let count = |arguments: &[&str]| {
+        let ran = bench.run(&[&["compile", "--check", "many.metal"], arguments].concat()).expect(1);
+        (ran.stderr.matches("error[unknown-name]").count(), ran.stderr.contains("too-many-errors"))
+    };
+    assert_eq!(count(&[]), (20, true));
+    assert_eq!(count(&["--error-limit", "3"]), (3, true));
+    assert_eq!(count(&["--error-limit", "30"]), (30, false));
+    assert_eq!(count(&["--error-limit", "0"]), (30, false));
+}
+
+#[test]
+fn diagnostics_are_explained() {
+    let bench = Bench::new();
+    let ran = bench.run(&["--explain", "no-conversion"]).expect(0);
+    assert!(ran.stdout.starts_with("no-conversion: a value cannot be converted"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("An error.") && ran.stdout.contains("For example"), "{}", ran.stdout);
+    assert!(bench.run(&["--explain", "-Wshadow"]).expect(0).stdout.contains("-Wshadow switches on"));
+    bench.run(&["--explain", "no-conversoin"]).expect(2).says(&["did you mean `no-conversion`?"]);
+    bench.run(&["--explain", "no-conversion", "devices"]).expect(2);
+    bench.run(&[]).expect(2);
+}
+
+#[test]
 fn function_constants_get_stand_ins_when_compiling_and_a_note_says_so() {
     let bench = Bench::new();
     bench.write(

@@ -40,7 +40,7 @@ pub(super) fn member_call<'a>(
     args: &'a [ast::Expr],
     span: Span,
 ) -> Expr {
-    let object = member::object_of(cx, base, arrow);
+    let object = member::object_of(cx, base, arrow, member);
     if object.ty.ty.is_error() {
         member.segments.iter().for_each(|segment| path::require_template_word(&mut cx.diagnostics, segment));
         let _ = arguments::check_args(cx, args);
@@ -154,7 +154,7 @@ fn report_member_miss(
     );
     let names = records.get(record).member_names();
     if let Some(near) = anymetal_diagnostics::suggest(name.as_str(), names.iter().map(|name| name.as_str())) {
-        diagnostic = diagnostic.with_hint(format!("did you mean `{near}`?"));
+        diagnostic = diagnostic.with_other_name(span, near);
     }
     diagnostics.report(diagnostic);
 }
