@@ -5,7 +5,7 @@ using namespace metal;
 typedef float wide __attribute__((vector_size(16))); //~ unsupported-attribute
 typedef int strange __attribute__((__mode__(DI))); //~ unsupported-attribute
 typedef int aligned_alias __attribute__((aligned(8))); //~ unsupported-attribute
-using packed_alias = int __attribute__((packed)); //~ unsupported-attribute
+using packed_alias = int __attribute__((packed)); //~ ignored-attributes
 enum __attribute__((packed)) Small { SMALL }; //~ unsupported-attribute
 enum Smaller { SMALLER } __attribute__((packed)); //~ unsupported-attribute
 typedef float none __attribute__((ext_vector_type)); //~ attribute-argument

@@ -20,3 +20,8 @@ kernel void compare(device int* x [[buffer(0)]])
     compare_as(1, 2);
     compare_as(1.0f, 2.0f);
 }
+
+kernel void aligned_cast(threadgroup float* p [[threadgroup(0)]], device float4* out [[buffer(0)]])
+{
+    out[0] = *((threadgroup __attribute__((aligned(16))) float4*)p);
+}

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::reflection::static_threadgroup_bytes;
+
 use anymetal_types::family::table::Feature;
 use anymetal_types::family::{Family, FamilyRefusal, FeatureUse};
 
@@ -23,7 +25,9 @@ pub(crate) fn refusal(
 ) -> Option<FamilyRefusal> {
     let mut uses = Uses::of(module, kernel, calls);
     uses.first.retain(|feature, _| !family.supports(*feature));
-    if uses.first.is_empty() {
+    let bytes = static_threadgroup_bytes(module);
+    let threadgroup_bytes = (bytes > family.limits().threadgroup_memory_bytes).then_some(bytes);
+    if uses.first.is_empty() && threadgroup_bytes.is_none() {
         return None;
     }
     let mut uses: Vec<(Feature, Loc)> = uses.first.into_iter().collect();
@@ -34,7 +38,8 @@ pub(crate) fn refusal(
         line: loc.line,
         column: loc.column,
     };
-    Some(FamilyRefusal { kernel: kernel.name.clone(), family, uses: uses.into_iter().map(used).collect() })
+    let uses = uses.into_iter().map(used).collect();
+    Some(FamilyRefusal { kernel: kernel.name.clone(), family, uses, threadgroup_bytes })
 }
 
 /// The places where a source calls quad-group functions of Metal's library. Some of them are made of

@@ -168,7 +168,7 @@ fn has_grid_barrier(module: &Module, kernel: &Kernel) -> bool {
 }
 
 /// The bytes that the module's threadgroup variables take, one after the other.
-fn static_threadgroup_bytes(module: &Module) -> u64 {
+pub(crate) fn static_threadgroup_bytes(module: &Module) -> u64 {
     module.threadgroup_vars.iter().fold(0u64, |end, variable| {
         let align = u64::from(variable.align.max(1));
         end.div_ceil(align).saturating_mul(align).saturating_add(variable.size)

@@ -124,6 +124,7 @@ mod pattern;
 mod record;
 mod redeclare;
 mod resolve_type;
+mod rules;
 mod scopes;
 mod special;
 mod specialise;

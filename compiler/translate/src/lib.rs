@@ -48,3 +48,11 @@ pub use anymetal_diagnostics::{Diagnostic, Severity, Span};
 pub use cuda::{Amount, Argument, Launch, cuda_to_msl, launches_toml};
 pub use flatten::Includes;
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};
+
+/// The pragma that a translation needs if shared memory stays in functions, which MSL allows in kernels only.
+fn shared_in_functions(diagnostics: &[Diagnostic]) -> &'static str {
+    match diagnostics.iter().any(|diagnostic| diagnostic.id == "shared-in-function") {
+        true => "#pragma clang diagnostic ignored \"-Wthreadgroup-in-function\"\n",
+        false => "",
+    }
+}

@@ -124,6 +124,7 @@ fn add_compile_error(error: &mut Value, compile: &CompileError) {
             })
         };
         error["uses"] = refusal.uses.iter().map(used).collect();
+        error["threadgroup_bytes"] = json!(refusal.threadgroup_bytes);
     }
     error["diagnostics"] = diagnostics(&compile.render_json());
 }

@@ -37,16 +37,21 @@ kernel void integers(device int* out [[buffer(0)]], uint i [[thread_index_in_thr
     }
 }
 
+// Metal has `atomic_float` in device memory only: the bits are exchanged.
 kernel void floats(device float* out [[buffer(0)]], uint i [[thread_index_in_threadgroup]]) {
-    threadgroup atomic_float bins[4];
+    threadgroup atomic_uint bins[4];
     if (i < 4) {
-        atomic_store_explicit(&bins[i], 0, memory_order_relaxed);
+        atomic_store_explicit(&bins[i], as_type<uint>(0.0f), memory_order_relaxed);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    atomic_fetch_add_explicit(&bins[i * 7 / 3 % 4], i * 0.5f, memory_order_relaxed);
+    threadgroup atomic_uint& bin = bins[i * 7 / 3 % 4];
+    uint old = atomic_load_explicit(&bin, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&bin, &old, as_type<uint>(as_type<float>(old) + i * 0.5f),
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (i < 4) {
-        out[i] = atomic_load_explicit(&bins[i], memory_order_relaxed);
+        out[i] = as_type<float>(atomic_load_explicit(&bins[i], memory_order_relaxed));
     }
 }
 

@@ -7,7 +7,13 @@ enum thread_scope {
   thread_scope_thread, thread_scope_threadgroup, thread_scope_device, thread_scope_system, thread_scope_simdgroup
 };
 
+// Which types have which operations; of those with 64 bits the compiler refuses most (MSL 6.15.4.6).
+template <typename T> constexpr constant bool __lib_atomic_integer = __is_same(T, int) || __is_same(T, uint) || __is_same(T, ulong);
+template <typename T> constexpr constant bool __lib_atomic_number = __lib_atomic_integer<T> || __is_same(T, float);
+template <typename T> constexpr constant bool __lib_atomic_any = __lib_atomic_number<T> || __is_same(T, bool);
+
 template <typename T> struct _atomic {
+  static_assert(__lib_atomic_any<T>, "an atomic object is a bool, int, uint, ulong or float");
   typedef T value_type;
   T __s;
 };
@@ -20,14 +26,8 @@ template <typename T> using atomic = _atomic<T>;
 typedef _atomic<bool> atomic_bool;
 typedef _atomic<int> atomic_int;
 typedef _atomic<uint> atomic_uint;
-typedef _atomic<long> atomic_long;
 typedef _atomic<ulong> atomic_ulong;
 typedef _atomic<float> atomic_float;
-
-// Which types have which operations.
-template <typename T> constexpr constant bool __lib_atomic_integer = __is_same(T, int) || __is_same(T, uint) || __is_same(T, ulong) || __is_same(T, long);
-template <typename T> constexpr constant bool __lib_atomic_number = __lib_atomic_integer<T> || __is_same(T, float);
-template <typename T> constexpr constant bool __lib_atomic_any = __lib_atomic_number<T> || __is_same(T, bool);
 
 // Whether a compare-and-exchange took place: by the bits.
 template <typename T> bool __lib_same_bits(T a, T b) { return a == b; }

@@ -248,6 +248,7 @@ pub fn cuda_to_msl(
         out.push_str("#include <metal_logging>\n");
     }
     out.push_str("using namespace metal;\n\n");
+    out.push_str(crate::shared_in_functions(&diagnostics));
     out.push_str(&prelude::text(&helpers));
     for name in &forwarded {
         let call = format!("{name}(x...)");

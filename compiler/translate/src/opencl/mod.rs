@@ -238,6 +238,7 @@ pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: 
     let Translator { text, helpers, diagnostics, .. } = translator;
     let logging = if helpers.contains("printf") { "#include <metal_logging>\n" } else { "" };
     let mut out = format!("#include <metal_stdlib>\n{logging}using namespace metal;\n\n");
+    out.push_str(crate::shared_in_functions(&diagnostics));
     out.push_str(&prelude::text(&helpers));
     out.push_str(&wide_types);
     out.push_str(&predefined);

@@ -27,8 +27,10 @@ pub struct FamilyRefusal {
     pub kernel: String,
     /// The family.
     pub family: Family,
-    /// The first use of each feature, in the order of the source; at least one.
+    /// The first use of each feature that the family lacks, in the order of the source.
     pub uses: Vec<FeatureUse>,
+    /// The bytes of the kernel's threadgroup variables, if they exceed the family's limit.
+    pub threadgroup_bytes: Option<u64>,
 }
 
 impl fmt::Display for FeatureUse {
@@ -52,6 +54,11 @@ impl fmt::Display for FamilyRefusal {
         )?;
         for (place, one) in self.uses.iter().enumerate() {
             write!(formatter, "{}{one}", if place > 0 { "; " } else { "" })?;
+        }
+        if let Some(bytes) = self.threadgroup_bytes {
+            let separator = if self.uses.is_empty() { "" } else { "; " };
+            let most = self.family.limits().threadgroup_memory_bytes;
+            write!(formatter, "{separator}{bytes} bytes of threadgroup variables (at most {most})")?;
         }
         Ok(())
     }

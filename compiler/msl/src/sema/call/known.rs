@@ -9,7 +9,9 @@ use crate::sema::entities::FnDeclId;
 use crate::sema::expr::after;
 use crate::sema::overload::Call;
 use crate::sema::template_args::ExplicitArg;
-use crate::sema::{ambiguity, convert, expr, function, function_pointer, overload, resolve_type, special};
+use crate::sema::{
+    ambiguity, convert, expr, function, function_pointer, overload, resolve_type, rules, special,
+};
 use anymetal_diagnostics::Span;
 
 /// Resolves among `decls` and makes the call.
@@ -67,6 +69,7 @@ pub(in crate::sema) fn known<'a>(
     if values.len() < params.len() || values.iter().any(|value| value.ty.ty.is_error()) {
         return cx.poison(span);
     }
+    rules::atomics::check_call(cx, func, &values, span);
     function(cx, func, object, values, span)
 }
 

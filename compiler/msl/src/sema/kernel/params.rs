@@ -7,7 +7,7 @@ use crate::ast;
 use crate::hir::{Expr, ExprKind, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, TyKind, Types};
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::{evaluate, expr, function, record, stage, walk};
+use crate::sema::{evaluate, expr, function, record, rules, stage, walk};
 use crate::token::Name;
 use anymetal_abi::textures::{MAX_SAMPLERS, MAX_TEXTURES};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -74,6 +74,7 @@ pub(in crate::sema) fn check_params(cx: &mut Checker<'_>, func: FuncId) -> Optio
         return None;
     }
     stage_in::check_one_stage_in(&mut cx.diagnostics, &params);
+    rules::thread_attributes::check(&mut cx.diagnostics, &params);
     let indices = assign_indices(&mut cx.diagnostics, &slots);
     for (slot, index) in slots.iter().zip(indices) {
         set_index(&mut params[slot.param].kind, index);

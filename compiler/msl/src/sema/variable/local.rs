@@ -10,7 +10,9 @@ use crate::sema::entities::{LocalDecl, VarDecl};
 use crate::sema::init::{DefaultInit, assigned};
 use crate::sema::names::KnownNames;
 use crate::sema::values::has_bit_fields;
-use crate::sema::{class_deduction, evaluate, function, init, record, resolve_type, stmt, variable, walk};
+use crate::sema::{
+    class_deduction, evaluate, function, init, record, resolve_type, rules, stmt, variable, walk,
+};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -125,6 +127,7 @@ fn declare_poisoned(cx: &mut Checker<'_>, name: Name, span: Span) {
 }
 
 fn declare_threadgroup(cx: &mut Checker<'_>, variable: &ast::Variable, ty: QualTy, is_initialised: bool) {
+    rules::threadgroup_variables::check(cx, variable);
     let (name, span) = (variable.declarator.name, variable.span);
     if is_initialised {
         // The specification gives initialisers of threadgroup memory no meaning, yet published kernels

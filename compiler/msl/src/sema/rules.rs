@@ -1,0 +1,7 @@
+//! Rules of the Metal specification that C++ does not have and that need types, one file for each subject.
+//!
+//! `crate::rules` has those that syntax alone decides. docs/reference/metal-rules.md lists all of them.
+
+pub(super) mod atomics;
+pub(super) mod thread_attributes;
+pub(super) mod threadgroup_variables;

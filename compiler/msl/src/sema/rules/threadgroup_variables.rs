@@ -1,0 +1,29 @@
+//! Where threadgroup variables may be declared: in kernels, mesh and object functions (MSL 4.4).
+
+use crate::ast;
+use crate::sema::checker::Checker;
+use anymetal_diagnostics::Diagnostic;
+
+/// Reports a threadgroup variable in a function that the host cannot launch.
+///
+/// It has code here all the same, because translations of other languages have such variables in function
+/// templates: the diagnostic is an error that `-Wno-threadgroup-in-function` switches off.
+pub(in crate::sema) fn check(cx: &mut Checker<'_>, variable: &ast::Variable) {
+    let is_launched = |function: &ast::Function| {
+        let specifiers = &function.specifiers;
+        specifiers.is_kernel || specifiers.is_other_stage
+    };
+    // A lambda is in the function around it.
+    let around = cx.functions.bodies_around(&cx.scopes);
+    let in_kernel = around.into_iter().any(|func| {
+        let decl = cx.functions.inst(func).origin.decl();
+        decl.is_some_and(|decl| is_launched(cx.functions.decl(decl).ast))
+    });
+    if in_kernel || cx.diagnostics.is_of_library(variable.span) {
+        return;
+    }
+    let name = variable.declarator.name;
+    let message = format!("threadgroup variable `{name}` is declared in a function that is not a kernel");
+    let diagnostic = Diagnostic::warning("threadgroup-in-function", variable.span, message);
+    cx.report(diagnostic.with_hint("declare it in the kernel, and pass a pointer or reference to it"));
+}
