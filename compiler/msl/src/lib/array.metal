@@ -48,6 +48,25 @@ template <typename T, size_t N> struct array {
 };
 template <typename T, size_t N> struct vec_elements<array<T, N>> : integral_constant<uint, uint(N)> {};
 
+// Sequences of integers, made by joining halves.
+template <typename T, T... I> struct integer_sequence {
+  typedef T value_type;
+  static constexpr size_t size() { return sizeof...(I); }
+};
+template <size_t... I> using index_sequence = integer_sequence<size_t, I...>;
+template <typename A, typename B> struct __lib_joined;
+template <typename T, T... I, T... J> struct __lib_joined<integer_sequence<T, I...>, integer_sequence<T, J...>> {
+  typedef integer_sequence<T, I..., T(T(sizeof...(I)) + J)...> type;
+};
+template <typename T, size_t N> struct __lib_counted {
+  typedef typename __lib_joined<typename __lib_counted<T, N / 2>::type, typename __lib_counted<T, N - N / 2>::type>::type type;
+};
+template <typename T> struct __lib_counted<T, 0> { typedef integer_sequence<T> type; };
+template <typename T> struct __lib_counted<T, 1> { typedef integer_sequence<T, T(0)> type; };
+template <typename T, T N> using make_integer_sequence = typename __lib_counted<T, size_t(N)>::type;
+template <size_t N> using make_index_sequence = make_integer_sequence<size_t, N>;
+template <typename... T> using index_sequence_for = make_index_sequence<sizeof...(T)>;
+
 // The type is there for declarations that name it; a braced list is never converted to it.
 template <typename T> struct initializer_list {
   typedef T value_type;

@@ -155,6 +155,20 @@ pub(super) fn refuse_layout(p: &mut Parser<'_>, attributes: &Attributes, place: 
     }
 }
 
+/// Ignores attributes that would lay data out otherwise in the name of a type, which declares no data, as clang
+/// does.
+pub(super) fn ignore_layout(p: &mut Parser<'_>, attributes: &Attributes) {
+    let aligned = attributes.align.first().map(|align| ("aligned", align.span));
+    let packed = attributes.packed.map(|span| ("packed", span));
+    for (name, span) in aligned.into_iter().chain(packed) {
+        let message = format!("`{name}` has no effect in the name of a type");
+        p.warn(Diagnostic::warning("ignored-attributes", span, message));
+    }
+    if let Some(vector) = &attributes.vector {
+        p.error("unsupported-attribute", vector.span, "`ext_vector_type` is not supported on a type");
+    }
+}
+
 /// The vector type that `ext_vector_type` makes of a type, or the type itself.
 pub(super) fn vector_of(attributes: &mut Attributes, ty: Type) -> Type {
     let Some(len) = attributes.vector.take() else { return ty };

@@ -80,7 +80,7 @@ pub(super) enum Place {
 
 pub(super) fn parse_abstract(p: &mut Parser<'_>, base: Type) -> Option<Type> {
     let declarator = parse(p, base, Place::Param, false)?;
-    attribute::refuse_layout(p, &declarator.attributes, "a type");
+    attribute::ignore_layout(p, &declarator.attributes);
     Some(declarator.ty)
 }
 

@@ -365,7 +365,7 @@ pub(super) fn type_id(p: &mut Parser<'_>) -> Option<Type> {
                 return None;
             }
             let specs = parse(p, false)?;
-            attribute::refuse_layout(p, &specs.attributes, "a type");
+            attribute::ignore_layout(p, &specs.attributes);
             let base = specs.ty?;
             declarator::parse_abstract(p, base)
         },

@@ -5,7 +5,7 @@ use super::checker::Checker;
 use super::diagnostics::Diagnostics;
 use super::{call, convert, expr, template_args};
 use crate::ast;
-use crate::builtins::{self, ArgRule, BuiltinOp, RetRule};
+use crate::builtins::{self, ArgRule, BuiltinId, BuiltinOp, RetRule};
 use crate::hir::{Expr, ExprKind, MAX_METAL_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types};
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -59,10 +59,45 @@ pub(super) fn call<'a>(
         cx.error("builtin-result", span, format!("`{text}` needs a template argument that says its type"));
         return cx.poison(span);
     };
-    if builtin.op == BuiltinOp::Bitcast && !check_bits(&cx.types, &mut cx.diagnostics, &values[0], ty, span) {
-        return cx.poison(span);
+    if builtin.op == BuiltinOp::Bitcast {
+        return bit_cast(cx, id, values.remove(0), ty, span);
     }
     Expr::value(ExprKind::Builtin(id, values), ty, span)
+}
+
+/// The same bits as another type. A vector of three components has the size of four, of which the last one is
+/// arbitrary (MSL 2.21: `as_type<float3>(float4)`); it is zero here.
+fn bit_cast(cx: &mut Checker<'_>, id: BuiltinId, value: Expr, to: Ty, span: Span) -> Expr {
+    if !check_bits(&cx.types, &mut cx.diagnostics, &value, to, span) {
+        return cx.poison(span);
+    }
+    if bits_size(&cx.types, value.ty.ty) == bits_size(&cx.types, to) {
+        return Expr::value(ExprKind::Builtin(id, vec![value]), to, span);
+    }
+    let value = match padded_vector(&cx.types, value.ty.ty) {
+        Some(elem) => {
+            let four = cx.types.vector(elem, 4);
+            let last = Expr::value(ExprKind::Zero, Ty::scalar(elem), span);
+            Expr::value(ExprKind::Vector(vec![value, last]), four, span)
+        }
+        None => value,
+    };
+    match padded_vector(&cx.types, to) {
+        Some(elem) => {
+            let four = cx.types.vector(elem, 4);
+            let bits = Expr::value(ExprKind::Builtin(id, vec![value]), four, span);
+            Expr::value(ExprKind::Swizzle(Box::new(bits), vec![0, 1, 2]), to, span)
+        }
+        None => Expr::value(ExprKind::Builtin(id, vec![value]), to, span),
+    }
+}
+
+/// The element of a vector that has more bytes than its components: one of three that is not packed.
+fn padded_vector(types: &Types, ty: Ty) -> Option<ScalarTy> {
+    match *types.kind(ty) {
+        TyKind::Vector { elem, len: 3, .. } if types.layout(ty).size != bits_size(types, ty)? => Some(elem),
+        _ => None,
+    }
 }
 
 /// Whether `as_type` can see a value as another type: numbers, vectors and classes of one size. Reported,
@@ -73,6 +108,10 @@ fn check_bits(types: &Types, diagnostics: &mut Diagnostics, value: &Expr, to: Ty
         return false;
     }
     let bytes = bits_size(types, from).zip(bits_size(types, to));
+    let is_padded = padded_vector(types, from).is_some() || padded_vector(types, to).is_some();
+    if is_padded && bytes.is_some() && types.layout(from).size == types.layout(to).size {
+        return true;
+    }
     let (from, to) = (types.display(from), types.display(to));
     let message = match bytes {
         Some((a, b)) if a == b => return true,

@@ -263,7 +263,13 @@ fn of_path<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, params: &'a [TemplateP
         }
         Found::AliasTemplate(alias) => {
             let inner_params = &alias.params.params;
-            if arg_pats.len() != inner_params.len() || inner_params.iter().any(|param| param.is_pack) {
+            let pack = inner_params.iter().position(|param| param.is_pack);
+            let fits = match pack {
+                // What the last parameter's pack stands for; others are deduced from elsewhere.
+                Some(pack) => pack + 1 == inner_params.len() && arg_pats.len() >= pack,
+                None => arg_pats.len() == inner_params.len(),
+            };
+            if !fits {
                 return Pat::Opaque;
             }
             let body = cx.instantiating(
@@ -271,35 +277,73 @@ fn of_path<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, params: &'a [TemplateP
                 alias.alias.ty.span,
                 |cx| cx.in_scope(alias.scope, |cx| of_type(cx, &alias.alias.ty, inner_params)),
             );
-            body.map_or(Pat::Opaque, |body| substitute(&body, &arg_pats))
+            body.map_or(Pat::Opaque, |body| substitute(&body, &Filling { args: &arg_pats, pack }))
         }
         _ => Pat::Opaque,
     }
 }
 
-/// The pattern with its holes filled by other patterns.
-fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
-    let boxed = |pat: &Pat<'a>| Box::new(substitute(pat, args));
-    let value = |value: &ValuePat| match value {
-        ValuePat::Param(n) => match args.get(*n) {
+/// What fills the holes of a pattern: one argument for each parameter, and several for a pack, which is the last.
+struct Filling<'f, 'a> {
+    args: &'f [ArgPat<'a>],
+    pack: Option<usize>,
+}
+
+impl<'a> Filling<'_, 'a> {
+    /// The argument of a parameter that is not a pack.
+    fn get(&self, n: usize) -> Option<&ArgPat<'a>> {
+        if self.pack == Some(n) { None } else { self.args.get(n) }
+    }
+
+    /// The arguments of a pack, if this is the expansion of one.
+    fn of_expansion(&self, inner: &ArgPat<'a>) -> Option<&[ArgPat<'a>]> {
+        let n = match inner {
+            ArgPat::Type(Pat::Param(n, quals)) if *quals == Qualifiers::default() => *n,
+            ArgPat::Value(ValuePat::Param(n)) => *n,
+            _ => return None,
+        };
+        self.pack.filter(|&pack| pack == n).map(|pack| &self.args[pack..])
+    }
+}
+
+/// The arguments with their holes filled.
+fn substitute_args<'a>(list: &[ArgPat<'a>], filling: &Filling<'_, 'a>) -> Vec<ArgPat<'a>> {
+    let mut filled = Vec::with_capacity(list.len());
+    for arg in list {
+        match arg {
+            ArgPat::Pack(inner) => match filling.of_expansion(inner) {
+                Some(elements) => filled.extend_from_slice(elements),
+                None => filled.push(ArgPat::Type(Pat::Opaque)),
+            },
+            ArgPat::Type(pat) => filled.push(ArgPat::Type(substitute(pat, filling))),
+            ArgPat::Value(value) => filled.push(ArgPat::Value(substitute_value(value, filling))),
+            ArgPat::Template(TemplatePat::Fixed(_)) => filled.push(arg.clone()),
+            ArgPat::Template(TemplatePat::Param(n)) => filled.push(match filling.get(*n) {
+                Some(arg @ ArgPat::Template(_)) => arg.clone(),
+                _ => ArgPat::Type(Pat::Opaque),
+            }),
+        }
+    }
+    filled
+}
+
+fn substitute_value(value: &ValuePat, filling: &Filling<'_, '_>) -> ValuePat {
+    match value {
+        ValuePat::Param(n) => match filling.get(*n) {
             Some(ArgPat::Value(value)) => value.clone(),
             _ => ValuePat::Opaque,
         },
         other => other.clone(),
-    };
-    let argument = |arg: &ArgPat<'a>| match arg {
-        ArgPat::Type(pat) => ArgPat::Type(substitute(pat, args)),
-        ArgPat::Value(v) => ArgPat::Value(value(v)),
-        ArgPat::Template(TemplatePat::Fixed(_)) => arg.clone(),
-        ArgPat::Template(TemplatePat::Param(n)) => match args.get(*n) {
-            Some(arg @ ArgPat::Template(_)) => arg.clone(),
-            _ => ArgPat::Type(Pat::Opaque),
-        },
-        ArgPat::Pack(_) => ArgPat::Type(Pat::Opaque),
-    };
+    }
+}
+
+/// The pattern with its holes filled by other patterns.
+fn substitute<'a>(pat: &Pat<'a>, filling: &Filling<'_, 'a>) -> Pat<'a> {
+    let boxed = |pat: &Pat<'a>| Box::new(substitute(pat, filling));
+    let value = |value: &ValuePat| substitute_value(value, filling);
     match pat {
         Pat::Fixed(_) | Pat::Opaque => pat.clone(),
-        Pat::Param(n, quals) => match args.get(*n) {
+        Pat::Param(n, quals) => match filling.get(*n) {
             Some(ArgPat::Type(inner)) => add_quals(inner.clone(), *quals),
             _ => Pat::Opaque,
         },
@@ -312,19 +356,17 @@ fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
         Pat::Matrix { elem, cols, rows, quals } => {
             Pat::Matrix { elem: boxed(elem), cols: value(cols), rows: value(rows), quals: *quals }
         }
-        Pat::Class { template, args: inner, quals } => Pat::Class {
-            template: template.clone(),
-            args: inner.iter().map(argument).collect(),
-            quals: *quals,
-        },
-        Pat::Applied { template, args: inner, quals } => match args.get(*template) {
+        Pat::Class { template, args, quals } => {
+            Pat::Class { template: template.clone(), args: substitute_args(args, filling), quals: *quals }
+        }
+        Pat::Applied { template, args, quals } => match filling.get(*template) {
             Some(ArgPat::Template(TemplatePat::Param(n))) => {
-                Pat::Applied { template: *n, args: inner.iter().map(argument).collect(), quals: *quals }
+                Pat::Applied { template: *n, args: substitute_args(args, filling), quals: *quals }
             }
             _ => Pat::Opaque,
         },
         Pat::Function { ret, params, form } => {
-            Pat::Function { ret: boxed(ret), params: params.iter().map(argument).collect(), form: *form }
+            Pat::Function { ret: boxed(ret), params: substitute_args(params, filling), form: *form }
         }
     }
 }
