@@ -11,6 +11,7 @@ use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, Interpreter
 use anymetal_interp::{Argument, Dispatch, Memory, Program};
 use anymetal_ir::{ArgKind, KernelArg};
 use anymetal_sanitizer::{ArgumentInfo, LaunchInfo, LaunchOutcome, ResidentInfo, SanitizerOptions, Session};
+use anymetal_types::texture::BindingRole;
 
 use crate::artifacts::kernel_of;
 use crate::big_stack;
@@ -106,6 +107,8 @@ impl Sanitized {
                 bytes,
                 element_bytes: if argument.kind == ArgKind::Buffer { argument.element_size } else { 1 },
                 is_bound: *bound != Argument::Unbound,
+                is_texture: argument.kind == ArgKind::Buffer
+                    && matches!(BindingRole::of(argument.index), BindingRole::Texels(_)),
             }
         };
         let arguments = self.bindings.arguments.iter().zip(bound).map(describe).collect();

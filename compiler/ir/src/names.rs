@@ -182,6 +182,7 @@ names!(PrefetchHint {
     ReadL2 = "prefetch_l2",
     Write = "prefetch_write",
     WriteL2 = "prefetch_write_l2",
+    WriteWhole = "prefetch_write_whole",
 });
 
 names!(BarrierScope {

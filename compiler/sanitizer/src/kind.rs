@@ -108,6 +108,9 @@ kinds! {
     /// A SIMD-group matrix function that not all threads of the SIMD-group execute.
     DivergentSimdgroup =
         "divergent-simdgroup", Synchronisation, Error, "SIMD-group matrix function under divergence";
+    /// Texels are not coherent within a thread: `fence()` makes a write visible to its later reads.
+    TextureFence =
+        "texture-fence", Synchronisation, Error, "read of a texture after a write without a fence";
     /// An address that is no multiple of the type's alignment.
     Misaligned = "misaligned-access", Alignment, Error, "misaligned access";
     /// Integer division or remainder by zero.

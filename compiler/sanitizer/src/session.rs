@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-use anymetal_interp::{Dispatch, InterpError, Limits, Memory, NoObserver, Program, Schedule, run};
+use anymetal_interp::{Dispatch, InterpError, Limits, Memory, NoObserver, Program, Schedule, Variable, run};
 use serde::{Deserialize, Serialize};
 
 use crate::KindGroup;
@@ -46,6 +46,18 @@ pub struct ArgumentInfo {
     pub element_bytes: u64,
     /// Whether anything is bound.
     pub is_bound: bool,
+    /// Whether it is a texture.
+    pub is_texture: bool,
+}
+
+impl LaunchInfo {
+    /// Whether memory is that of a texture argument.
+    pub(crate) fn is_texture(&self, variable: Variable) -> bool {
+        match variable {
+            Variable::Argument(n) => self.arguments.get(n as usize).is_some_and(|found| found.is_texture),
+            _ => false,
+        }
+    }
 }
 
 /// How a launch ended.

@@ -48,6 +48,24 @@ impl Machine {
         offsets: &Lanes,
         request: Request,
     ) -> Located {
+        let located = self.find(env, regions, offsets, request);
+        if located.good != self.active {
+            self.report_faults(env, regions, offsets, request, self.active & !located.good);
+        }
+        if request.notify && env.interests.accesses() {
+            self.tell(env, regions, offsets, request, &located);
+        }
+        located
+    }
+
+    /// Where an access of the active lanes is.
+    fn find(
+        &self,
+        env: &mut Environment<'_, '_>,
+        regions: &Lanes,
+        offsets: &Lanes,
+        request: Request,
+    ) -> Located {
         let number = regions[self.active.trailing_zeros() as usize & 31];
         let order = if request.op == AccessOp::Load { 0 } else { env.turns.lane_order() };
         let mut located = Located { good: 0, arena: None, at: [0; 32], order };
@@ -74,12 +92,6 @@ impl Machine {
                     located.at[lane] = at;
                 }
             }
-        }
-        if located.good != self.active {
-            self.report_faults(env, regions, offsets, request, self.active & !located.good);
-        }
-        if request.notify && env.interests.accesses() {
-            self.tell(env, regions, offsets, request, &located);
         }
         located
     }
@@ -294,6 +306,23 @@ impl Machine {
                     env.bytes_mut(&mut self.private, region.arena)[at..at + size as usize].fill(0);
                 }
             }
+        }
+    }
+
+    /// Shows observers a write of an object of which the next store writes a part. It has no effect and no
+    /// fault.
+    pub(super) fn write_whole(&self, env: &mut Environment<'_, '_>, pc: Pc, ptr: PtrSlots, bytes: u64) {
+        if !env.interests.accesses() {
+            return;
+        }
+        let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
+        let (op, stored) = (AccessOp::Store, Stored::Unknown);
+        let request = Request { op, bytes, pieces: None, align: 1, pc, stored, notify: false };
+        let located = self.find(env, regions, offsets, request);
+        let lanes = self.watched(env, regions, &located);
+        if lanes != 0 {
+            let (state, observer) = env.watch(&self.private, &self.registers);
+            observer.on_whole_writes(&self.accesses(state, (regions, offsets), request, &located, lanes));
         }
     }
 

@@ -299,6 +299,7 @@ impl Machine {
     fn effect(&mut self, env: &mut Environment<'_, '_>, pc: Pc, step: &Step) {
         match *step {
             Step::LocalStart { region } => self.local_start(env, pc, region),
+            Step::WriteWhole { ptr, bytes } => self.write_whole(env, pc, ptr, bytes),
             Step::MemCopy { dst, src, size, align, pieces } => {
                 self.copy(env, pc, (dst, src), (size, align), pieces);
             }

@@ -274,6 +274,8 @@ pub trait Observer {
             self.on_copy(&source.access(lane), &target.access(lane));
         }
     }
+    /// Objects of which the next access writes a part, such as a component of a vector, in all lanes.
+    fn on_whole_writes(&mut self, objects: &Accesses<'_>) {}
     /// A plain read.
     fn on_load(&mut self, access: &Access) {}
     /// A plain write.

@@ -1,6 +1,6 @@
 //! Lowers operations on memory, on SIMD-groups and barriers.
 
-use anymetal_ir::{AtomicOp, BarrierScope, Local, MatrixOp, Op, SimdOp, Type, Value};
+use anymetal_ir::{AtomicOp, BarrierScope, Local, MatrixOp, Op, PrefetchHint, SimdOp, Type, Value};
 
 use super::Persistent;
 use super::lower::{Components, Lowering};
@@ -152,6 +152,10 @@ impl Lowering<'_> {
                 self.emit(Step::MatrixStore { src, ptr, stride, ty, transpose: *transpose });
             }
             // Fences without operands order nothing that is out of order here; the rest has no effect.
+            Op::Prefetch { ptr, bytes, access: PrefetchHint::WriteWhole } => {
+                let ptr = self.pointer(*ptr);
+                self.emit(Step::WriteWhole { ptr, bytes: (*bytes).into() });
+            }
             Op::Fence(None) | Op::Prefetch { .. } => {}
             _ => unreachable!("{op:?} has a result"),
         }

@@ -154,6 +154,8 @@ pub(crate) enum Step {
     Store { src: SlotRange, ptr: PtrSlots, element: Element, align: u32 },
     MemCopy { dst: PtrSlots, src: PtrSlots, size: u64, align: u32, pieces: Pieces },
     MemZero { dst: PtrSlots, size: u64, align: u32, pieces: Pieces },
+    /// The next store writes a part of an object of these bytes.
+    WriteWhole { ptr: PtrSlots, bytes: u64 },
     AtomicLoad { ty: Scalar, dst: Slot, ptr: PtrSlots },
     AtomicStore { ty: Scalar, ptr: PtrSlots, value: Slot },
     AtomicRmw { op: AtomicOp, ty: Scalar, dst: Slot, ptr: PtrSlots, value: Slot },
@@ -314,6 +316,7 @@ impl Step {
                 ptr_use(dst, f);
             }
             Self::MemZero { dst, .. } => ptr_use(dst, f),
+            Self::WriteWhole { ptr, .. } => ptr_use(ptr, f),
             Self::AtomicLoad { dst, ptr, .. } => {
                 ptr_use(ptr, f);
                 f(dst, Role::Def);

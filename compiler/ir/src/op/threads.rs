@@ -37,6 +37,9 @@ pub enum PrefetchHint {
     /// A store in a later threadgroup's row, into the second-level cache: a line that no other core has
     /// arrives in exclusive state.
     WriteL2,
+    /// A store to a part of an object of these bytes, which observers of the interpreter see as a write of the
+    /// whole. Only modules for sanitizers have it.
+    WriteWhole,
 }
 
 /// Queries of a thread about itself and the launch; the result is one `I32`. Components are 0, 1, 2 for x, y,

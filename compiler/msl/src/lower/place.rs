@@ -16,10 +16,23 @@ pub(super) enum Place {
         /// What its alignment is known to be.
         align: u32,
     },
+    /// One element of a vector in memory.
+    Element {
+        /// The vector's address.
+        vector: ir::Value,
+        /// The bytes of its elements.
+        size: u64,
+        /// The element's address.
+        ptr: ir::Value,
+        /// What the alignment of the element is known to be.
+        align: u32,
+    },
     /// Several elements of a vector, in the order of the indices.
     Swizzle {
         /// The vector's address.
         ptr: ir::Value,
+        /// The bytes of its elements.
+        size: u64,
         /// The element.
         elem: hir::ScalarTy,
         /// Which ones.
@@ -89,7 +102,7 @@ pub(super) fn lower(f: &mut FunctionLowerer<'_, '_, '_>, expr: &hir::Expr) -> Pl
 /// The address of a place that is not a swizzle.
 pub(super) fn address(f: &mut FunctionLowerer<'_, '_, '_>, expr: &hir::Expr) -> (ir::Value, u32) {
     match lower(f, expr) {
-        Place::Memory { ptr, align } => (ptr, align),
+        Place::Memory { ptr, align } | Place::Element { ptr, align, .. } => (ptr, align),
         Place::Swizzle { .. } => panic!("a swizzle has no address"),
         Place::Bits(_) => panic!("a bit-field has no address"),
     }
@@ -132,15 +145,15 @@ fn index64(f: &mut FunctionLowerer<'_, '_, '_>, index: &hir::Expr) -> ir::Value 
 fn vector_element(f: &mut FunctionLowerer<'_, '_, '_>, base: &hir::Expr, index: &hir::Expr) -> Place {
     match lower(f, base) {
         Place::Memory { ptr, align } => element_at(f, ptr, align, base.ty.ty, index),
-        Place::Swizzle { ptr, elem, picks } => picked_element(f, ptr, elem, &picks, index),
-        Place::Bits(_) => panic!("a bit-field is no vector"),
+        Place::Swizzle { ptr, size, elem, picks } => picked_element(f, (ptr, size), elem, &picks, index),
+        Place::Element { .. } | Place::Bits(_) => panic!("this place is no vector"),
     }
 }
 
 /// One of several picked elements by an index, which is taken modulo their number.
 fn picked_element(
     f: &mut FunctionLowerer<'_, '_, '_>,
-    ptr: ir::Value,
+    (vector, size): (ir::Value, u64),
     elem: hir::ScalarTy,
     picks: &[u8],
     index: &hir::Expr,
@@ -155,30 +168,32 @@ fn picked_element(
         let is_other = f.b.compare(ir::CmpOp::Eq, index, n);
         pick = f.b.infer(ir::Op::Select(is_other, other, pick));
     }
-    Place::Memory { ptr: f.b.ptr_index(ptr, pick, elem.size()), align: elem.size() }
+    let ptr = f.b.ptr_index(vector, pick, elem.size());
+    Place::Element { vector, size, ptr, align: elem.size() }
 }
 
 /// The element of the vector at an address by an index, which is taken modulo the length.
 pub(super) fn element_at(
     f: &mut FunctionLowerer<'_, '_, '_>,
-    ptr: ir::Value,
+    vector: ir::Value,
     align: u32,
-    vector: hir::Ty,
+    ty: hir::Ty,
     index: &hir::Expr,
 ) -> Place {
-    let (elem, len) = f.types().as_vector(vector).expect("elements are of vectors");
+    let (elem, len) = f.types().as_vector(ty).expect("elements are of vectors");
     assert!(len > 0, "a vector without elements");
+    let (size, align) = (u64::from(elem.size()) * u64::from(len), align.min(elem.size()));
     let index = index64(f, index);
     show_index(f, index, usize::from(len));
     if let Some(constant) = f.b.func.as_const(index) {
         let offset = (constant % u64::from(len)) * u64::from(elem.size());
-        let ptr = f.b.ptr_offset(ptr, offset as i64);
-        return Place::Memory { ptr, align: align.min(elem.size()) };
+        let ptr = f.b.ptr_offset(vector, offset as i64);
+        return Place::Element { vector, size, ptr, align };
     }
     let len = f.b.i64(i64::from(len));
     let index = f.b.binary(ir::BinOp::URem, index, len);
-    let ptr = f.b.ptr_index(ptr, index, elem.size());
-    Place::Memory { ptr, align: align.min(elem.size()) }
+    let ptr = f.b.ptr_index(vector, index, elem.size());
+    Place::Element { vector, size, ptr, align }
 }
 
 /// Takes an element of a vector of that length by the index, for sanitizers: the place itself is found by
@@ -196,22 +211,24 @@ fn show_index(f: &mut FunctionLowerer<'_, '_, '_>, index: ir::Value, len: usize)
 
 fn swizzle_place(f: &mut FunctionLowerer<'_, '_, '_>, base: &hir::Expr, picks: &[u8]) -> Place {
     let place = lower(f, base);
-    let elem = f.types().element(base.ty.ty).expect("swizzles are of vectors");
+    let (elem, len) = f.types().as_vector(base.ty.ty).expect("swizzles are of vectors");
+    let size = u64::from(elem.size()) * u64::from(len);
     match place {
-        Place::Memory { ptr, align } if picks.len() == 1 => {
+        Place::Memory { ptr: vector, align } if picks.len() == 1 => {
             let offset = u64::from(picks[0]) * u64::from(elem.size());
-            Place::Memory { ptr: f.b.ptr_offset(ptr, offset as i64), align: align.min(elem.size()) }
+            let ptr = f.b.ptr_offset(vector, offset as i64);
+            Place::Element { vector, size, ptr, align: align.min(elem.size()) }
         }
-        Place::Bits(_) => panic!("a bit-field is no vector"),
-        Place::Memory { ptr, .. } => Place::Swizzle { ptr, elem, picks: picks.to_vec() },
-        Place::Swizzle { ptr, elem, picks: outer } => {
+        Place::Element { .. } | Place::Bits(_) => panic!("this place is no vector"),
+        Place::Memory { ptr, .. } => Place::Swizzle { ptr, size, elem, picks: picks.to_vec() },
+        Place::Swizzle { ptr: vector, size, elem, picks: outer } => {
             let picks: Vec<u8> = picks.iter().map(|&n| outer[usize::from(n)]).collect();
             match picks[..] {
                 [one] => {
-                    let offset = i64::from(one) * i64::from(elem.size());
-                    Place::Memory { ptr: f.b.ptr_offset(ptr, offset), align: elem.size() }
+                    let ptr = f.b.ptr_offset(vector, i64::from(one) * i64::from(elem.size()));
+                    Place::Element { vector, size, ptr, align: elem.size() }
                 }
-                _ => Place::Swizzle { ptr, elem, picks },
+                _ => Place::Swizzle { ptr: vector, size, elem, picks },
             }
         }
     }
@@ -220,13 +237,13 @@ fn swizzle_place(f: &mut FunctionLowerer<'_, '_, '_>, base: &hir::Expr, picks: &
 /// Reads a place of value type.
 pub(super) fn read(f: &mut FunctionLowerer<'_, '_, '_>, place: &Place, ty: hir::QualTy) -> ir::Value {
     match place {
-        Place::Memory { ptr, align } => {
+        Place::Memory { ptr, align } | Place::Element { ptr, align, .. } => {
             let align = (*align).min(f.access_align(ty.ty));
             let op = ir::Op::Load { ptr: *ptr, align, volatile: ty.is_volatile };
             let ty = f.value_type(ty.ty);
             f.b.value(op, ty)
         }
-        Place::Swizzle { ptr, elem, picks } => {
+        Place::Swizzle { ptr, elem, picks, .. } => {
             let parts = picks.iter().map(|&pick| {
                 let ptr = f.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
                 f.b.load(ptr, ir::Type::Scalar((*elem).into()), elem.size())
@@ -250,12 +267,13 @@ fn bit_scalar(f: &FunctionLowerer<'_, '_, '_>, ty: hir::Ty) -> hir::ScalarTy {
 pub(super) fn write(f: &mut FunctionLowerer<'_, '_, '_>, place: &Place, ty: hir::QualTy, value: ir::Value) {
     let (expected, given) = (f.value_type(ty.ty), f.b.func.ty(value));
     assert_eq!(expected, given, "the value that is written to a `{}`", f.types().display(ty.ty));
+    show_whole_vector(f, place);
     match place {
-        Place::Memory { ptr, align } => {
+        Place::Memory { ptr, align } | Place::Element { ptr, align, .. } => {
             let align = (*align).min(f.access_align(ty.ty));
             f.b.push(ir::Op::Store { ptr: *ptr, value, align, volatile: ty.is_volatile });
         }
-        Place::Swizzle { ptr, elem, picks } => {
+        Place::Swizzle { ptr, elem, picks, .. } => {
             for (n, &pick) in picks.iter().enumerate() {
                 let part = f.b.infer(ir::Op::Extract(value, n as u8));
                 let ptr = f.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
@@ -266,6 +284,20 @@ pub(super) fn write(f: &mut FunctionLowerer<'_, '_, '_>, place: &Place, ty: hir:
             let scalar = bit_scalar(f, ty.ty);
             bit_field::write_bits(f, place, scalar, value, ty.is_volatile);
         }
+    }
+}
+
+/// Before elements of a vector that threads share are written: a vector is one object (MSL 2.2.1), so that
+/// sanitizers need to see a write of all of it.
+pub(super) fn show_whole_vector(f: &mut FunctionLowerer<'_, '_, '_>, place: &Place) {
+    let (Place::Element { vector, size, .. } | Place::Swizzle { ptr: vector, size, .. }) = *place else {
+        // Not a part of a vector.
+        return;
+    };
+    let is_shared = matches!(f.b.func.ty(vector), ir::Type::Ptr(ir::Space::Device | ir::Space::Threadgroup));
+    if f.module.for_sanitizer && is_shared {
+        let bytes = u32::try_from(size).expect("a vector has a few bytes");
+        f.b.push(ir::Op::Prefetch { ptr: vector, bytes, access: ir::PrefetchHint::WriteWhole });
     }
 }
 

@@ -125,14 +125,14 @@ fn read_elements(f: &mut FunctionLowerer<'_, '_, '_>, place: &Place, ty: hir::Qu
     let (elem, len) = f.types().as_vector(ty.ty).expect("wide vectors are vectors");
     match place {
         Place::Memory { ptr, .. } => load_elements(f, *ptr, elem, len, ty.is_volatile),
-        Place::Swizzle { ptr, elem, picks } => {
+        Place::Swizzle { ptr, elem, picks, .. } => {
             let picked = picks.iter().map(|&pick| {
                 let ptr = f.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
                 f.b.load(ptr, ir::Type::Scalar((*elem).into()), elem.size())
             });
             picked.collect()
         }
-        Place::Bits(_) => panic!("a bit-field is no vector"),
+        Place::Element { .. } | Place::Bits(_) => panic!("this place is no vector"),
     }
 }
 
@@ -143,19 +143,20 @@ pub(super) fn write_elements(
     ty: hir::QualTy,
     elements: &[ir::Value],
 ) {
+    place::show_whole_vector(f, place);
     match place {
         Place::Memory { ptr, .. } => {
             let (elem, _) = f.types().as_vector(ty.ty).expect("wide vectors are vectors");
             store_elements(f, *ptr, elem, elements, ty.is_volatile);
         }
-        Place::Swizzle { ptr, elem, picks } => {
+        Place::Swizzle { ptr, elem, picks, .. } => {
             assert_eq!(picks.len(), elements.len(), "each element has a place");
             for (&pick, &element) in picks.iter().zip(elements) {
                 let ptr = f.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
                 f.b.store(ptr, element, elem.size());
             }
         }
-        Place::Bits(_) => panic!("a bit-field is no vector"),
+        Place::Element { .. } | Place::Bits(_) => panic!("this place is no vector"),
     }
 }
 

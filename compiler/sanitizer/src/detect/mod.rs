@@ -13,6 +13,7 @@ mod convergence;
 mod places;
 mod race;
 mod shadow;
+mod texture_fences;
 mod unfinished;
 mod uninitialised;
 
@@ -24,6 +25,7 @@ use anymetal_interp::{
 
 pub(crate) use collector::Collector;
 use race::Races;
+use texture_fences::TextureFences;
 use unfinished::Standstills;
 use uninitialised::Uninitialised;
 
@@ -35,6 +37,7 @@ pub(crate) struct Detectors<'s> {
     pub(crate) findings: &'s mut Collector,
     races: Races,
     uninitialised: Uninitialised,
+    texture_fences: TextureFences,
     info: &'s LaunchInfo,
     groups: u64,
     threads: u64,
@@ -47,6 +50,7 @@ impl<'s> Detectors<'s> {
             findings,
             races: Races::new(max_shadow_bytes),
             uninitialised: Uninitialised::default(),
+            texture_fences: TextureFences::default(),
             info,
             groups: 0,
             threads: 0,
@@ -96,12 +100,14 @@ impl Observer for Detectors<'_> {
         self.threads += group.size.iter().map(|&extent| u64::from(extent)).product::<u64>();
         self.races.start_group(group);
         self.uninitialised.start_group();
+        self.texture_fences.start_group();
     }
 
     fn on_accesses(&mut self, accesses: &Accesses<'_>) {
         alignment::check(accesses, self.findings);
         self.uninitialised.access(accesses, self.findings);
         self.races.access(accesses, self.findings);
+        self.texture_fences.access(accesses, self.info, self.findings);
         bank_conflicts::check(accesses, self.findings);
     }
 
@@ -113,12 +119,17 @@ impl Observer for Detectors<'_> {
         self.races.access(target, self.findings);
     }
 
+    fn on_whole_writes(&mut self, objects: &Accesses<'_>) {
+        self.races.write_wholes(objects);
+    }
+
     fn on_local_start(&mut self, start: &LocalStart) {
         self.uninitialised.start_local(start);
     }
 
     fn on_barrier(&mut self, arrival: &BarrierArrival) {
         self.races.arrive(arrival);
+        self.texture_fences.arrive(arrival);
     }
 
     fn on_barrier_passed(&mut self, _group: &Group, _generation: u32) {
@@ -140,6 +151,7 @@ impl Observer for Detectors<'_> {
 
     fn on_fence(&mut self, fence: &FenceExecuted) {
         self.races.fence(fence);
+        self.texture_fences.fence(fence);
     }
 
     fn on_divergent_simd(&mut self, operation: &DivergentSimd) {

@@ -53,6 +53,32 @@ struct SiteInfo {
     bytes: u64,
     mode: Mode,
     action: Action,
+    /// Whether it is a write of a whole object of which only a part is stored.
+    is_whole: bool,
+}
+
+/// Objects of which the next store of a SIMD-group writes a part in each lane.
+#[derive(Clone, Copy, Debug)]
+struct Wholes {
+    lanes: u32,
+    bytes: u64,
+    loc: Loc,
+    site: u32,
+    /// Where they begin.
+    at: [usize; 32],
+}
+
+impl Wholes {
+    /// The parts of a lane's object around the bytes that are stored: where they begin, and their lengths.
+    fn around(&self, lane: usize, start: u64, bytes: u64) -> [(u64, u64); 2] {
+        let (first, end) = (self.at[lane] as u64, start + bytes);
+        let is_around = self.lanes >> lane & 1 != 0 && first <= start && end <= first + self.bytes;
+        // The object is not in bounds as a whole, or is not this lane's.
+        if !is_around {
+            return [(start, 0); 2];
+        }
+        [(first, start - first), (end, first + self.bytes - end)]
+    }
 }
 
 /// Memory that shadow memory is kept of.
@@ -84,6 +110,8 @@ pub(crate) struct Races {
     dispatch: Dispatch,
     /// Memory flags of the barrier that SIMD-groups of the threadgroup wait at.
     waiting_memory: u32,
+    /// By SIMD-group, until its store follows.
+    wholes: FxHashMap<u32, Wholes>,
 }
 
 impl Races {
@@ -96,6 +124,7 @@ impl Races {
             group: Group { position: [0; 3], linear: 0, size: [0; 3], simdgroups: 0 },
             dispatch: Dispatch::groups([1; 3], [1; 3]),
             waiting_memory: ALL_MEMORY,
+            wholes: FxHashMap::default(),
         }
     }
 
@@ -118,6 +147,7 @@ impl Races {
         self.group = *group;
         self.clocks.start(group.linear, group.simdgroups);
         self.waiting_memory = ALL_MEMORY;
+        self.wholes.clear();
         self.published.retain(|&(memory, _), _| memory != THREADGROUP);
     }
 
@@ -147,18 +177,34 @@ impl Races {
         }
     }
 
+    /// The next store of the SIMD-group writes parts of these objects.
+    pub(crate) fn write_wholes(&mut self, objects: &Accesses<'_>) {
+        let Accesses { lanes, bytes, loc, site, simdgroup, .. } = *objects;
+        self.wholes.insert(simdgroup, Wholes { lanes, bytes, loc, site, at: *objects.positions() });
+    }
+
     /// The accesses of one instruction in all lanes.
     pub(crate) fn access(&mut self, accesses: &Accesses<'_>, findings: &mut Collector) {
         let mode = Mode::of(accesses.op);
+        if mode == Mode::Write
+            && !self.wholes.is_empty()
+            && let Some(wholes) = self.wholes.remove(&accesses.simdgroup)
+        {
+            for lane in accesses.each_lane() {
+                if let Some((memory, _)) = location(accesses.place(lane)) {
+                    self.touch(accesses, (1 << lane, memory), mode, Some(&wholes), findings);
+                }
+            }
+        }
         if accesses.common_variable().is_some() {
             let first = accesses.lanes.trailing_zeros() as usize & 31;
             if let Some((memory, _)) = location(accesses.place(first)) {
-                self.touch(accesses, (accesses.lanes, memory), mode, findings);
+                self.touch(accesses, (accesses.lanes, memory), mode, None, findings);
             }
         } else {
             for lane in accesses.each_lane() {
                 if let Some((memory, _)) = location(accesses.place(lane)) {
-                    self.touch(accesses, (1 << lane, memory), mode, findings);
+                    self.touch(accesses, (1 << lane, memory), mode, None, findings);
                 }
             }
         }
@@ -184,18 +230,20 @@ impl Races {
         }
     }
 
-    /// Compares accesses of some lanes to one memory with those before them, and remembers them.
+    /// Compares accesses of some lanes to one memory with those before them, and remembers them; with `wholes` those
+    /// to the rest of the objects that they are parts of.
     fn touch(
         &mut self,
         accesses: &Accesses<'_>,
         (lanes, memory): (u32, Memory),
         mode: Mode,
+        wholes: Option<&Wholes>,
         findings: &mut Collector,
     ) {
-        let site = self.site(accesses, mode);
+        let site = self.site(accesses, mode, wholes);
         let (group, first) = (accesses.group().linear, accesses.simdgroup * 32);
         let horizon = self.clocks.horizon(accesses.simdgroup, memory.class);
-        let (clocks, date) = (&self.clocks, self.clocks.now());
+        let (clocks, date, sites) = (&self.clocks, self.clocks.now(), &self.sites);
         let is_other_groups = |earlier: &Record| memory.number == THREADGROUP && earlier.group() != group;
         let mut conflicts: Vec<Conflict> = Vec::new();
         for lane in accesses.each_lane().filter(|lane| lanes >> lane & 1 != 0) {
@@ -209,31 +257,43 @@ impl Races {
                 }
             };
             let start = accesses.positions()[lane] as u64;
-            self.shadow.for_each_cell(memory.number, start, accesses.bytes, |cell, at| {
-                let compare = |earlier: &Record| {
-                    if earlier.is_some() && earlier.thread != new.thread {
-                        let order = order(earlier);
-                        if order != Order::Before {
-                            note(&mut conflicts, Conflict { lane, earlier: *earlier, order, at });
+            // Of two parts of one object each races with the rest of the other; the rests need no comparison.
+            let are_rests = |earlier: &Record| {
+                wholes.is_some() && sites[earlier.site.index()].is_some_and(|site| site.is_whole)
+            };
+            let ranges = match wholes {
+                Some(wholes) => wholes.around(lane, start, accesses.bytes),
+                None => [(start, accesses.bytes), (start, 0)],
+            };
+            for (start, bytes) in ranges {
+                self.shadow.for_each_cell(memory.number, start, bytes, |cell, at| {
+                    let compare = |earlier: &Record| {
+                        if earlier.is_some() && earlier.thread != new.thread && !are_rests(earlier) {
+                            let order = order(earlier);
+                            if order != Order::Before {
+                                note(&mut conflicts, Conflict { lane, earlier: *earlier, order, at });
+                            }
                         }
-                    }
-                };
-                step(cell, new, mode, compare, |old| order(old) == Order::Before);
-            });
+                    };
+                    step(cell, new, mode, compare, |old| order(old) == Order::Before);
+                });
+            }
         }
         for conflict in conflicts {
-            self.report(accesses, mode, memory.class, &conflict, findings);
+            self.report(accesses, (mode, wholes.is_some()), memory.class, &conflict, findings);
         }
     }
 
     /// The number of what accesses memory, which is remembered.
-    fn site(&mut self, accesses: &Accesses<'_>, mode: Mode) -> Site {
-        let site = Site::new(accesses.site, mode.is_atomic(), mode.writes());
+    fn site(&mut self, accesses: &Accesses<'_>, mode: Mode, wholes: Option<&Wholes>) -> Site {
+        let number = wholes.map_or(accesses.site, |wholes| wholes.site);
+        let site = Site::new(number, mode.is_atomic(), mode.writes());
         if self.sites.len() <= site.index() {
             self.sites.resize(site.index() + 1, None);
         }
         let action = Action::of(accesses.op);
-        self.sites[site.index()] = Some(SiteInfo { loc: accesses.loc, bytes: accesses.bytes, mode, action });
+        let (loc, bytes) = wholes.map_or((accesses.loc, accesses.bytes), |wholes| (wholes.loc, wholes.bytes));
+        self.sites[site.index()] = Some(SiteInfo { loc, bytes, mode, action, is_whole: wholes.is_some() });
         site
     }
 
@@ -255,7 +315,7 @@ impl Races {
     fn report(
         &self,
         accesses: &Accesses<'_>,
-        mode: Mode,
+        (mode, is_whole): (Mode, bool),
         class: Class,
         conflict: &Conflict,
         findings: &mut Collector,
@@ -265,7 +325,9 @@ impl Races {
         let start = accesses.positions()[conflict.lane] as u64;
         let left = self.left_by(conflict, accesses).filter(|_| mode == Mode::Write).unwrap_or(access.before);
         let now = if mode.writes() { access.written } else { access.before };
-        let equal = mode == Mode::Write
+        let of_parts = is_whole || site.is_whole;
+        let equal = !of_parts
+            && mode == Mode::Write
             && site.mode == Mode::Write
             && !now.as_slice().is_empty()
             && access.bytes as usize <= Bytes::MAX
@@ -277,14 +339,15 @@ impl Races {
             loc: site.loc,
             bytes: site.bytes,
             offset: (access.offset + conflict.at.saturating_sub(start)) as i64,
-            value: Some(left),
+            value: Some(left).filter(|_| !of_parts),
         };
         let sides = [earlier, Seen::access(access, Action::of(accesses.op), Some(now))];
         let order = conflict.order;
         findings.report(kind, &sides, Some(access.variable), |findings| {
             let name = findings.memory(access.variable).map_or("", |memory| &memory.name);
             Text {
-                message: message(mode, site.mode, name),
+                message: message(mode, site.mode, name)
+                    + if of_parts { " of another component of the same vector" } else { "" },
                 remedy: Some(remedy(kind, class, order, [site.mode, mode])),
             }
         });

@@ -67,6 +67,10 @@ pub(super) fn help(kind: FindingKind) -> &'static str {
         K::DivergentSimdgroup => {
             "SIMD-group matrix functions must be executed by all threads of the SIMD-group."
         }
+        K::TextureFence => {
+            "A read of a read_write texture may return the texel from before the thread's own write. Call the \
+             texture's fence() between the write and the read."
+        }
         K::Misaligned => {
             "An address must be a multiple of the alignment of the type. Use a packed type, or align the offset."
         }

@@ -1,0 +1,10 @@
+// A thread reads the texel that it wrote, without a fence.
+// launch: --threads 32 --group 32 --arg t=texture:rgba32float:32x1 --arg out=zeros:f32:32
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void texel(texture2d<float, access::read_write> t [[texture(0)]], device float *out [[buffer(0)]],
+                  uint i [[thread_position_in_grid]]) {
+    t.write(float4(i), uint2(i, 0)); //~ texture-fence 1
+    out[i] = t.read(uint2(i, 0)).x; //~ texture-fence 2
+}
