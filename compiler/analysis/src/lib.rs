@@ -30,7 +30,7 @@ pub use addresses::{function_loads_pointers, loads_pointers};
 pub use callable::{has_callable_arguments, is_callable, private_pointers};
 pub use counted_loops::{
     ComparedCounter, ConstantTrips, CountedLoop, CountedLoops, CounterRange, ExitTest, TripCounts,
-    as_exit_test, constant_trips, exit_test,
+    as_exit_test, constant_trips, constant_trips_up_to, exit_test,
 };
 pub use definite_stores::definitely_stored;
 pub use incoming::IncomingValues;

@@ -21,6 +21,9 @@ pub(crate) const MAX_TERMS: usize = 8;
 /// Maximum trip count of a loop that is completely unrolled. Each iteration is evaluated to find the count.
 pub const MAX_UNROLLED_TRIPS: usize = 32;
 
+/// Maximum trip count of a loop that `analyze` finds by evaluating its exit test.
+pub const MAX_EVALUATED_TRIPS: usize = 1 << 16;
+
 /// Maximum number of parts of an exit test that are joined by `&&` or `||`.
 pub(crate) const MAX_TEST_PARTS: usize = 8;
 

@@ -4,7 +4,8 @@
 //! region's
 //! instructions are executed equally often by a thread. A region ends where control may leave its block.
 
-use anymetal_analysis::jumps_out;
+use anymetal_analysis::limits::MAX_EVALUATED_TRIPS;
+use anymetal_analysis::{constant_trips_up_to, jumps_out, walk_insts};
 use anymetal_ir::{Block, Function, Inst, Op, Type};
 use serde::Serialize;
 
@@ -63,6 +64,9 @@ pub struct Region {
     pub parent: Option<usize>,
     /// What its executions depend on; `None`: each thread executes it once.
     pub factor: Option<Factor>,
+    /// How often each thread executes it, if that is constant: once, or as often as loops of constant trip counts
+    /// do.
+    pub executions: Option<u64>,
     /// One execution, without the regions within.
     pub counts: Counts,
 }
@@ -84,9 +88,9 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn of(function: &Function) -> Self {
-        let root = Region { parent: None, factor: None, counts: Counts::default() };
+        let root = Region { parent: None, factor: None, executions: Some(1), counts: Counts::default() };
         let mut places = Self { list: Vec::new(), regions: vec![root] };
-        places.block(function, function.body, &mut Vec::new(), 0);
+        places.block(function, function.body, &mut Vec::new(), 0, None);
         places
     }
 
@@ -102,13 +106,21 @@ impl Places {
         &mut self.regions[region].counts
     }
 
-    fn nested(&mut self, parent: usize, kind: FactorKind, line: u32) -> usize {
+    fn nested(&mut self, parent: usize, kind: FactorKind, line: u32, executions: Option<u64>) -> usize {
         let factor = Some(Factor { kind, line });
-        self.regions.push(Region { parent: Some(parent), factor, counts: Counts::default() });
+        self.regions.push(Region { parent: Some(parent), factor, executions, counts: Counts::default() });
         self.regions.len() - 1
     }
 
-    fn block(&mut self, function: &Function, block: Block, within: &mut Vec<Inst>, mut region: usize) {
+    /// `tested` is the exit test of a loop whose body the block is, and the executions of what follows the test.
+    fn block(
+        &mut self,
+        function: &Function,
+        block: Block,
+        within: &mut Vec<Inst>,
+        mut region: usize,
+        tested: Option<(Inst, u64)>,
+    ) {
         for &inst in function.block(block) {
             self.list.push(Place { inst, within: within.clone(), region });
             let data = function.inst(inst);
@@ -121,16 +133,18 @@ impl Places {
                     (Op::Switch { .. }, _) => FactorKind::Case,
                     (Op::Loop { .. }, _) => FactorKind::Iterations,
                     _ => {
-                        self.block(function, nested, within, region);
+                        self.block(function, nested, within, region, None);
                         continue;
                     }
                 };
-                let inner = self.nested(region, kind, line);
-                self.block(function, nested, within, inner);
+                let trips = self.regions[region].executions.and_then(|outer| trips(function, inst, outer));
+                let inner = self.nested(region, kind, line, trips.map(|trips| trips.begun));
+                self.block(function, nested, within, inner, trips.map(|trips| (trips.test, trips.completed)));
             }
             within.pop();
             if jumps_out(function, &[inst]) {
-                region = self.nested(region, FactorKind::GoesOn, line);
+                let executions = tested.filter(|(test, _)| *test == inst).map(|(_, executions)| executions);
+                region = self.nested(region, FactorKind::GoesOn, line, executions);
             }
         }
     }
@@ -142,6 +156,42 @@ impl Places {
             add_operation(function, inst, self.counts_mut(region));
         }
     }
+}
+
+/// How often a thread executes the body of a loop with a constant trip count.
+#[derive(Clone, Copy)]
+struct Trips {
+    /// The exit test.
+    test: Inst,
+    /// The body up to the test.
+    begun: u64,
+    /// The body after the test.
+    completed: u64,
+}
+
+/// The executions of a loop's body, if they are constant and the loop itself is executed `outer` times.
+fn trips(function: &Function, inst: Inst, outer: u64) -> Option<Trips> {
+    let (label, body, _) = function.as_loop(inst)?;
+    let trips = constant_trips_up_to(function, inst, MAX_EVALUATED_TRIPS)?;
+    let mut exits = 0;
+    walk_insts(function, body, &mut |inst| {
+        exits += u32::from(matches!(function.inst(inst).op, Op::Break(of, _) if of == label));
+    });
+    if trips.may_leave_early || exits != 1 || jumps_out(function, &[inst]) {
+        return None;
+    }
+    let completed = trips.trip_count as u64;
+    // A test at the end is executed in each iteration, and what follows it in all but the last.
+    let (begun, completed) = if trips.is_tested_first {
+        (completed + 1, completed)
+    } else {
+        (completed, completed.saturating_sub(1))
+    };
+    Some(Trips {
+        test: trips.test,
+        begun: outer.checked_mul(begun)?,
+        completed: outer.checked_mul(completed)?,
+    })
 }
 
 /// Adds an instruction's operations; its accesses are added by `access`.

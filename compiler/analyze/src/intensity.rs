@@ -1,7 +1,8 @@
 //! Arithmetic intensity: float operations for each byte of device and constant memory.
 //!
-//! How often regions are executed is not known, so a kernel has bounds: whatever the factors are, its
-//! intensity is a mean of those of its regions, weighted by their bytes.
+//! How often most regions are executed is not known, so a kernel has bounds: whatever the factors are, its
+//! intensity is a mean of those of its regions, weighted by their bytes. Regions whose executions are constant
+//! count as one.
 
 use serde::Serialize;
 
@@ -22,9 +23,22 @@ pub struct Intensity {
 impl Intensity {
     pub(crate) fn of(regions: &[Region]) -> Self {
         let each: Vec<Option<f64>> = regions.iter().map(|region| intensity(&region.counts)).collect();
-        let known = || each.iter().flatten().copied();
-        let unbounded =
-            regions.iter().any(|region| bytes(&region.counts) == 0 && region.counts.float_operations > 0);
+        let mut parts: Vec<(f64, f64)> = Vec::new();
+        let mut constant = (0.0, 0.0);
+        for region in regions {
+            let (operations, bytes) = (region.counts.float_operations as f64, bytes(&region.counts) as f64);
+            match region.executions {
+                Some(times) => {
+                    constant.0 += times as f64 * operations;
+                    constant.1 += times as f64 * bytes;
+                }
+                None => parts.push((operations, bytes)),
+            }
+        }
+        parts.push(constant);
+        let known =
+            || parts.iter().filter(|(_, bytes)| *bytes > 0.0).map(|(operations, bytes)| operations / bytes);
+        let unbounded = parts.iter().any(|(operations, bytes)| *bytes == 0.0 && *operations > 0.0);
         Intensity {
             least: known().min_by(f64::total_cmp),
             most: known().max_by(f64::total_cmp).filter(|_| !unbounded),
@@ -53,7 +67,20 @@ mod tests {
 
     fn region(float_operations: u64, bytes_read: u64) -> Region {
         let counts = Counts { float_operations, bytes_read, ..Counts::default() };
-        Region { parent: None, factor: None, counts }
+        Region { parent: None, factor: None, executions: None, counts }
+    }
+
+    #[test]
+    fn regions_with_constant_executions_count_as_one() {
+        let times = |executions, float_operations, bytes_read| Region {
+            executions: Some(executions),
+            ..region(float_operations, bytes_read)
+        };
+        let kernel = [times(1, 0, 8), times(65, 0, 0), times(64, 2, 0)];
+        assert_eq!(Intensity::of(&kernel).exact(), Some(16.0));
+        // Of a region that is executed any number of times nothing is known.
+        let open = Intensity::of(&[times(1, 0, 8), times(64, 2, 0), region(1, 4)]);
+        assert_eq!((open.least, open.most), (Some(0.25), Some(16.0)));
     }
 
     #[test]

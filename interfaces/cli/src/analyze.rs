@@ -213,6 +213,10 @@ fn factors(analysis: &KernelAnalysis, region: usize) -> String {
         next = region.parent;
     }
     words.reverse();
+    let executions = analysis.regions[region].executions.filter(|_| !words.is_empty());
+    if let (Some(times), Some(last)) = (executions, words.last_mut()) {
+        last.push_str(&format!(" ({times} times)"));
+    }
     if words.is_empty() { "each thread once".to_owned() } else { words.join(" × ") }
 }
 

@@ -35,6 +35,11 @@ pub struct ConstantTrips {
 /// The loop, if the exit test at its beginning or end leaves after a constant, small number of iterations at
 /// the latest.
 pub fn constant_trips(function: &Function, inst: Inst) -> Option<ConstantTrips> {
+    constant_trips_up_to(function, inst, MAX_UNROLLED_TRIPS)
+}
+
+/// As [`constant_trips`], for loops of up to `most` iterations, each of which is evaluated.
+pub fn constant_trips_up_to(function: &Function, inst: Inst, most: usize) -> Option<ConstantTrips> {
     let Op::Loop { label, ref inits, body, .. } = function.inst(inst).op else {
         // Some other instruction.
         return None;
@@ -58,7 +63,8 @@ pub fn constant_trips(function: &Function, inst: Inst) -> Option<ConstantTrips> 
     if continues != 1 {
         return None;
     }
-    let bound = |cond| bound(function, inst, ExitTest { cond, ..test }, (is_tested_first, inits, passed));
+    let form = Form { is_tested_first, inits, passed, most };
+    let bound = |cond| bound(function, inst, ExitTest { cond, ..test }, &form);
     let exact = bound(test.cond);
     let may_leave_early = exact.is_none();
     let of_parts = || leaving_parts(function, test).into_iter().find_map(bound);
@@ -85,13 +91,18 @@ struct Bound {
     trip_count: usize,
 }
 
+/// What a loop's parameters are, and where it is tested.
+struct Form<'a> {
+    is_tested_first: bool,
+    inits: &'a [Value],
+    passed: &'a [Value],
+    /// Maximum trip count.
+    most: usize,
+}
+
 /// The bound that follows from a test that depends on one parameter alone.
-fn bound(
-    function: &Function,
-    inst: Inst,
-    test: ExitTest,
-    (is_tested_first, inits, passed): (bool, &[Value], &[Value]),
-) -> Option<Bound> {
+fn bound(function: &Function, inst: Inst, test: ExitTest, form: &Form<'_>) -> Option<Bound> {
+    let Form { is_tested_first, inits, passed, most } = *form;
     let (counter, n) = counter_in(function, inst, test.cond, 0)?;
     let next = passed[n];
     let mut value = function.as_const(inits[n])?;
@@ -102,7 +113,7 @@ fn bound(
             break;
         }
         trip_count += 1;
-        if trip_count > MAX_UNROLLED_TRIPS {
+        if trip_count > most {
             return None;
         }
         value = evaluate(function, next, (counter, value), 0)?;

@@ -7,7 +7,7 @@
 mod constant_trips;
 mod trip_counts;
 
-pub use constant_trips::{ConstantTrips, constant_trips};
+pub use constant_trips::{ConstantTrips, constant_trips, constant_trips_up_to};
 pub use trip_counts::{CounterRange, TripCounts};
 
 use super::{IncomingValues, textual_ranges};
