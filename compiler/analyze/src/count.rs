@@ -64,8 +64,8 @@ pub struct Region {
     pub parent: Option<usize>,
     /// What its executions depend on; `None`: each thread executes it once.
     pub factor: Option<Factor>,
-    /// How often each thread executes it, if that is constant: once, or as often as loops of constant trip counts
-    /// do.
+    /// How often each thread executes it, if that is constant: once, or as often as loops of constant trip
+    /// counts do.
     pub executions: Option<u64>,
     /// One execution, without the regions within.
     pub counts: Counts,
@@ -112,7 +112,8 @@ impl Places {
         self.regions.len() - 1
     }
 
-    /// `tested` is the exit test of a loop whose body the block is, and the executions of what follows the test.
+    /// `tested` is the exit test of a loop whose body the block is, and the executions of what follows the
+    /// test.
     fn block(
         &mut self,
         function: &Function,

@@ -1,8 +1,8 @@
 //! Arithmetic intensity: float operations for each byte of device and constant memory.
 //!
 //! How often most regions are executed is not known, so a kernel has bounds: whatever the factors are, its
-//! intensity is a mean of those of its regions, weighted by their bytes. Regions whose executions are constant
-//! count as one.
+//! intensity is a mean of those of its regions, weighted by their bytes. Regions whose executions are
+//! constant count as one.
 
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 //! Changes of the source that mend what a diagnostic reports, and applying them.
 //!
-//! Invariant: the edits of one diagnostic are applied together or not at all, and applied edits do not overlap.
+//! Invariant: the edits of one diagnostic are applied together or not at all, and applied edits do not
+//! overlap.
 
 use crate::{Diagnostic, FileId, SourceMap, Span};
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ pub struct Fixes {
     pub files: Vec<FixedFile>,
     /// The number of diagnostics that were mended.
     pub applied: usize,
-    /// The number of diagnostics whose edits were left out: they overlap others, or a macro makes their place.
+    /// The number of diagnostics whose edits were left out: they overlap others, or are in a macro.
     pub left_out: usize,
 }
 
@@ -61,7 +62,8 @@ fn fits(accepted: &Accepted, (file, lo, hi): (FileId, u32, u32), edit: &Edit) ->
     edits.keys().all(|&(start, end)| hi <= start && (lo, hi) != (start, end) || end <= lo && start != lo)
 }
 
-/// Applies the edits of diagnostics, in their order, to the text of the files that may change, by their names.
+/// Applies the edits of diagnostics, in their order, to the text of the files that may change, by their
+/// names.
 pub fn apply_fixes(map: &SourceMap, list: &[Diagnostic], may_change: impl Fn(&str) -> bool) -> Fixes {
     let mut accepted = Accepted::new();
     let mut fixes = Fixes::default();

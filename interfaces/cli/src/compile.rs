@@ -35,8 +35,8 @@ Examples:
 /// Function constants without a value get one that switches code on (true, 2), and a note says so.
 ///
 /// --check reports all that is wrong with the functions of one or more files, whether a kernel calls them or
-/// not, and writes no code. It ends with the line `N checked, M with errors`. --fix also changes the files where a
-/// diagnostic says how, such as a misspelt name or a missing semicolon.
+/// not, and writes no code. It ends with the line `N checked, M with errors`. --fix also changes the files
+/// where a diagnostic says how, such as a misspelt name or a missing semicolon.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompileArgs {

@@ -1,5 +1,5 @@
 // Sequences of integers and packs deduced from them.
-//! covers: MSL 1.5
+//! covers: C++ temp.variadic, C++ temp.deduct
 //! kernel: sequences
 //! arg 0: i32 0*6
 //! expect 0: i32 10 6 0 3 1 499500

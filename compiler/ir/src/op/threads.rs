@@ -37,8 +37,8 @@ pub enum PrefetchHint {
     /// A store in a later threadgroup's row, into the second-level cache: a line that no other core has
     /// arrives in exclusive state.
     WriteL2,
-    /// A store to a part of an object of these bytes, which observers of the interpreter see as a write of the
-    /// whole. Only modules for sanitizers have it.
+    /// A store to a part of an object of these bytes, which observers of the interpreter see as a write of
+    /// the whole. Only modules for sanitizers have it.
     WriteWhole,
 }
 

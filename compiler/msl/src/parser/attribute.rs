@@ -155,8 +155,8 @@ pub(super) fn refuse_layout(p: &mut Parser<'_>, attributes: &Attributes, place: 
     }
 }
 
-/// Ignores attributes that would lay data out otherwise in the name of a type, which declares no data, as clang
-/// does.
+/// Ignores attributes that would lay data out otherwise in the name of a type, which declares no data, as
+/// clang does.
 pub(super) fn ignore_layout(p: &mut Parser<'_>, attributes: &Attributes) {
     let aligned = attributes.align.first().map(|align| ("aligned", align.span));
     let packed = attributes.packed.map(|span| ("packed", span));

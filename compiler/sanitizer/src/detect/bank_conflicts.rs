@@ -1,7 +1,7 @@
 //! Bank conflicts: lanes of one instruction that access different words of one bank of threadgroup memory.
 //!
-//! An access of several words by each lane is carried out in phases, in each of which as many lanes take part as
-//! access one word of each bank together: 8 lanes of 16 bytes. Lanes of one phase conflict.
+//! An access of several words by each lane is carried out in phases, in each of which as many lanes take part
+//! as access one word of each bank together: 8 lanes of 16 bytes. Lanes of one phase conflict.
 
 use anymetal_interp::{Accesses, MemoryPlace};
 

@@ -230,8 +230,8 @@ impl Races {
         }
     }
 
-    /// Compares accesses of some lanes to one memory with those before them, and remembers them; with `wholes` those
-    /// to the rest of the objects that they are parts of.
+    /// Compares accesses of some lanes to one memory with those before them, and remembers them; with
+    /// `wholes` those to the rest of the objects that they are parts of.
     fn touch(
         &mut self,
         accesses: &Accesses<'_>,

@@ -1,5 +1,5 @@
-//! Reads of a `read_write` texture after a write of the same texel by the same thread, without `fence()` between
-//! them: such a read may return the old texel (MSL 6.12).
+//! Reads of a `read_write` texture after a write of the same texel by the same thread, without `fence()`
+//! between them: such a read may return the old texel (MSL 6.12).
 //!
 //! A write and a read of a texel begin at the same byte. A thread has passed a number of fences, and a texel
 //! remembers the thread that wrote it and how many fences it had passed.

@@ -283,7 +283,8 @@ fn of_path<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, params: &'a [TemplateP
     }
 }
 
-/// What fills the holes of a pattern: one argument for each parameter, and several for a pack, which is the last.
+/// What fills the holes of a pattern: one argument for each parameter, and several for a pack, which is the
+/// last.
 struct Filling<'f, 'a> {
     args: &'f [ArgPat<'a>],
     pack: Option<usize>,

@@ -11,8 +11,8 @@ use anymetal_ir::Space;
 /// The value of `memory_order_relaxed`.
 const RELAXED: u64 = 0;
 
-/// Reports a call of an atomic function of the library with a type, an order or in a space that Metal does not
-/// have it for. `args` are converted to the parameters' types.
+/// Reports a call of an atomic function of the library with a type, an order or in a space that Metal does
+/// not have it for. `args` are converted to the parameters' types.
 pub(in crate::sema) fn check_call(cx: &mut Checker<'_>, func: FuncId, args: &[Expr], span: Span) {
     let Some(name) = atomic_function(cx, func, args) else { return };
     for arg in args {
