@@ -284,9 +284,8 @@ impl Pipeline {
     /// The place of the code for a threadgroup size; `None` if there are too many sizes.
     fn specialised(&self, grids: Grids, size: [u32; 3], formats: &KnownFormats) -> Option<Arc<Specialised>> {
         let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |known: &&Arc<Specialised>| {
-            known.size == size && known.known == *formats && known.runs(grids)
-        };
+        let fits =
+            |known: &&Arc<Specialised>| known.size == size && known.known == *formats && known.runs(grids);
         let now = self.device().code().tick();
         if let Some(found) = known.iter().find(fits) {
             found.last_used.store(now, Ordering::Relaxed);

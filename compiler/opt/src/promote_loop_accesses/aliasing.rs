@@ -177,7 +177,9 @@ struct Extent {
 impl Extent {
     fn of(function: &Function, same: &[Access]) -> Self {
         let ptr = same[0].ptr;
-        let Type::Ptr(space) = function.ty(ptr) else { unreachable!("{ptr} is accessed, so it is a pointer") };
+        let Type::Ptr(space) = function.ty(ptr) else {
+            unreachable!("{ptr} is accessed, so it is a pointer")
+        };
         let sizes = same.iter().map(|access| access.ty.map(|ty| u64::from(ty.size())));
         Self {
             stores: same.iter().any(|access| access.stores),
