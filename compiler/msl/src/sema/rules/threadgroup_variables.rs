@@ -11,7 +11,7 @@ use anymetal_diagnostics::Diagnostic;
 pub(in crate::sema) fn check(cx: &mut Checker<'_>, variable: &ast::Variable) {
     let is_launched = |function: &ast::Function| {
         let specifiers = &function.specifiers;
-        specifiers.is_kernel || specifiers.is_other_stage
+        specifiers.is_kernel || specifiers.graphics.is_some()
     };
     // A lambda is in the function around it.
     let around = cx.functions.bodies_around(&cx.scopes);
