@@ -4,16 +4,15 @@
 //!
 //! A location is promoted if the loop has only plain loads and stores of one type through the same invariant
 //! pointer, no other access of the loop may alias it ([`aliasing`]), the loop neither synchronises with other
-//! threads nor is left by a jump to an outer construct, and the first iteration executes the first access and,
-//! if there are stores, a store. Where
-//! the loop's first effect is its exit test, a copy of the test guards the load and the store, so that a
-//! loop without iterations accesses nothing. The loop stores to each location on every path, so no store
-//! is introduced that other threads could see.
+//! threads nor is left by a jump to an outer construct, and the first iteration executes the first access
+//! and, if there are stores, a store. Where the loop's first effect is its exit test, a copy of the test
+//! guards the load and the store, so that a loop without iterations accesses nothing. A loop that stores to
+//! a location does so on every path, so no store is introduced that other threads could see.
 //!
-//! Out of bounds a load is zero and a store is dropped. The first access of a location faults as it did; what
-//! is loaded after a store would differ, so where there are stores loaded values may only reach stores to the
-//! same location ([`flow`]). If a thread has several faults, that of a promoted location may be reported before or after
-//! those of the loop's other accesses, as with [`super::licm`](fn@super::licm::licm).
+//! Out of bounds a load is zero and a store is dropped. The first access of a location faults as it did;
+//! what is loaded after a store would differ, so where there are stores loaded values may only reach stores
+//! to the same location ([`flow`]). If a thread has several faults, that of a promoted location may be
+//! reported before or after those of the loop's other accesses, as with [`super::licm`](fn@super::licm::licm).
 //!
 //! The location becomes a private variable, which [`super::mem2reg`] promotes. The pass is linear in the size
 //! of the function times the nesting of loops, and at most quadratic in [`MAX_PROMOTED_POINTERS`].
