@@ -256,7 +256,7 @@ fn a_narrow_grid_runs_what_there_is() -> Result<(), Error> {
             let out = device.buffer(&[0i32; 64 * 64])?;
             let queue = device.queue()?;
             queue.launch(&pipeline).arg(&out).threads((width, 64)).group_size((8, 8)).submit()?.wait()?;
-            assert_eq!(out.read()?.iter().sum::<i32>(), width as i32 * 64);
+            assert_eq!(out.read()?.iter().sum::<i32>(), width * 64);
         }
         assert_eq!(kept_code(&device).entries, entries, "{name}");
     }

@@ -12,7 +12,7 @@
 //! Out of bounds a load is zero and a store is dropped. The first access of a location faults as it did;
 //! what is loaded after a store would differ, so where there are stores loaded values may only reach stores
 //! to the same location ([`flow`]). If a thread has several faults, that of a promoted location may be
-//! reported before or after those of the loop's other accesses, as with [`super::licm`](fn@super::licm::licm).
+//! reported before or after those of the loop's other accesses, as with [`licm`](fn@super::licm::licm).
 //!
 //! The location becomes a private variable, which [`super::mem2reg`] promotes. The pass is linear in the size
 //! of the function times the nesting of loops, and at most quadratic in [`MAX_PROMOTED_POINTERS`].
