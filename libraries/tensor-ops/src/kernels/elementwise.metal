@@ -47,7 +47,7 @@ kernel void copy_tiles(device T0* out [[buffer(0)]],
                        constant uint2& size [[buffer(3)]],
                        constant int2& steps [[buffer(4)]],
                        uint3 group [[threadgroup_position_in_grid]],
-                       uint2 at [[thread_position_in_threadgroup]]) {
+                       uint3 at [[thread_position_in_threadgroup]]) {
     threadgroup T0 tile[TILE * (TILE + 1)];
     uint first_row = group.y * TILE;
     uint first_column = group.x * TILE;
