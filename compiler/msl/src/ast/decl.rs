@@ -261,6 +261,13 @@ pub struct FunctionSpecifiers {
     pub graphics: Option<GraphicsStage>,
 }
 
+impl FunctionSpecifiers {
+    /// Whether the host uses the function: a kernel or a function of a graphics pipeline.
+    pub fn is_entry_point(&self) -> bool {
+        self.is_kernel || self.graphics.is_some()
+    }
+}
+
 /// A stage of a graphics pipeline, whose functions are checked and do not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names are the language's")]

@@ -181,9 +181,7 @@ pub(super) fn functions(linter: &mut Linter<'_>, items: &[Item]) {
                 let is_defined = matches!(function.body, FunctionBody::Block(_));
                 if let Some(name) = function.name.ordinary()
                     && (is_local && is_defined && function.scope.is_none())
-                    && !(uses.contains_key(&name)
-                        || function.specifiers.is_kernel
-                        || function.specifiers.graphics.is_some())
+                    && !(uses.contains_key(&name) || function.specifiers.is_entry_point())
                     && !(function.specifiers.is_inline && !linter.enabled.is_main_file(function.span))
                     && !may_be_unused(&function.attributes)
                 {

@@ -81,21 +81,8 @@ pub(super) fn check_members<'a>(cx: &mut Checker<'a>, owner: RecordId) {
     let mut usings: Vec<Vec<Name>> = Vec::new();
     for item in ast.members.iter().flatten() {
         let may_be_class = matches!(item.kind, ItemKind::Field(_)) && !has_constructor;
-        if let ItemKind::UsingDeclaration(using) = &item.kind
-            && let [.., class, last] = using.path.segments.as_slice()
-            && Some(last.name) == ast.name
-            && class.name != last.name
-        {
-            let message = format!("member `{}` has the same name as its class", last.name);
-            cx.error("redefinition", using.path.span, message);
-        }
         if let ItemKind::UsingDeclaration(using) = &item.kind {
-            let names: Vec<Name> = using.path.segments.iter().map(segment_key).collect();
-            let is_plain = using.path.segments.iter().all(|segment| segment.args.is_none());
-            if is_plain && !using.is_pack && usings.contains(&names) {
-                cx.error("redefinition", using.path.span, "the class has this using-declaration twice");
-            }
-            usings.push(names);
+            check_member_using(cx, using, ast.name, &mut usings);
         }
         for (name, declared) in of_member(item) {
             if Some(name) == ast.name && declared.kind == Kind::Function {
@@ -113,6 +100,30 @@ pub(super) fn check_members<'a>(cx: &mut Checker<'a>, owner: RecordId) {
             report_conflicts(name, &declared, &mut |diagnostic| cx.report(diagnostic));
         }
     }
+}
+
+/// Reports a using-declaration that a class repeats, or that gives a member the name of the class. `earlier`
+/// has the names of those before it.
+fn check_member_using(
+    cx: &mut Checker<'_>,
+    using: &ast::UsingDeclaration,
+    class_name: Option<Name>,
+    earlier: &mut Vec<Vec<Name>>,
+) {
+    let segments = &using.path.segments;
+    if let [.., scope, last] = segments.as_slice()
+        && Some(last.name) == class_name
+        && scope.name != last.name
+    {
+        let message = format!("member `{}` has the same name as its class", last.name);
+        cx.error("redefinition", using.path.span, message);
+    }
+    let names: Vec<Name> = segments.iter().map(segment_key).collect();
+    let is_plain = segments.iter().all(|segment| segment.args.is_none());
+    if is_plain && !using.is_pack && earlier.contains(&names) {
+        cx.error("redefinition", using.path.span, "the class has this using-declaration twice");
+    }
+    earlier.push(names);
 }
 
 /// The names that a member declares. That two data members have one name is found with their types.

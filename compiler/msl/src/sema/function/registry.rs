@@ -57,6 +57,12 @@ impl<'a> Functions<'a> {
         scopes.around().filter_map(|scope| self.bodies.get(&scope).copied()).collect()
     }
 
+    /// Whether the function is a kernel or a function of a graphics pipeline.
+    pub(in crate::sema) fn is_entry_point(&self, func: FuncId) -> bool {
+        let decl = self.inst(func).origin.decl();
+        decl.is_some_and(|decl| self.decl(decl).ast.specifiers.is_entry_point())
+    }
+
     pub(in crate::sema) fn decl(&self, id: FnDeclId) -> &FnDecl<'a> {
         &self.decls[id.0 as usize]
     }

@@ -4,9 +4,7 @@
 //! Code that a constant condition keeps from running is gone by now.
 
 use super::warn;
-use crate::hir::{
-    BinaryOp, CastKind, ConstValue, Expr, ExprKind, FuncId, LocalId, QualTy, Stmt, StmtKind, Types,
-};
+use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, LocalId, QualTy, Stmt, StmtKind, Types};
 use crate::sema::checker::Checker;
 use crate::sema::walk;
 use anymetal_diagnostics::Span;
@@ -31,7 +29,7 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
             let is_addressed = std::ptr::eq(addressed, expr);
             element(types, array, index, is_addressed, expr, &mut found);
         }
-        ExprKind::Call(func, _) if is_entry_point(cx, *func) => {
+        ExprKind::Call(func, _) if cx.functions.is_entry_point(*func) => {
             kernel_calls.push(expr.span);
         }
         ExprKind::Deref(pointer) if !std::ptr::eq(addressed, expr) && is_null(pointer) => {
@@ -51,12 +49,6 @@ pub(super) fn check(cx: &mut Checker<'_>, ret: QualTy, stmts: &[Stmt]) {
         let message = "a kernel or a graphics function cannot be called by another function";
         cx.error("kernel-call", span, message);
     }
-}
-
-fn is_entry_point(cx: &Checker<'_>, func: FuncId) -> bool {
-    let decl = cx.functions.inst(func).origin.decl();
-    let specifiers = decl.map(|decl| cx.functions.decl(decl).ast.specifiers);
-    specifiers.is_some_and(|specifiers| specifiers.is_kernel || specifiers.graphics.is_some())
 }
 
 fn division(types: &Types, op: BinaryOp, by: &Expr, expr: &Expr, found: &mut Vec<Found>) {

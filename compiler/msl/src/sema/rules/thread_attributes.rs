@@ -74,7 +74,10 @@ fn report_difference<'f>(
     differs: impl Fn(&Fact, &Fact) -> bool,
     rule: &str,
 ) {
-    let Some(first) = facts.next() else { return };
+    let Some(first) = facts.next() else {
+        // The kernel has none of them.
+        return;
+    };
     if let Some(other) = facts.find(|fact| differs(first, fact)) {
         report(diagnostics, first, other, rule);
     }

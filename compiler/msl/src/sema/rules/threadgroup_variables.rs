@@ -9,16 +9,9 @@ use anymetal_diagnostics::Diagnostic;
 /// It has code here all the same, because translations of other languages have such variables in function
 /// templates: the diagnostic is an error that `-Wno-threadgroup-in-function` switches off.
 pub(in crate::sema) fn check(cx: &mut Checker<'_>, variable: &ast::Variable) {
-    let is_launched = |function: &ast::Function| {
-        let specifiers = &function.specifiers;
-        specifiers.is_kernel || specifiers.graphics.is_some()
-    };
     // A lambda is in the function around it.
     let around = cx.functions.bodies_around(&cx.scopes);
-    let in_kernel = around.into_iter().any(|func| {
-        let decl = cx.functions.inst(func).origin.decl();
-        decl.is_some_and(|decl| is_launched(cx.functions.decl(decl).ast))
-    });
+    let in_kernel = around.into_iter().any(|func| cx.functions.is_entry_point(func));
     if in_kernel || cx.diagnostics.is_of_library(variable.span) {
         return;
     }
