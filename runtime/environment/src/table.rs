@@ -88,7 +88,7 @@ pub const VARIABLES: &[Variable] = &[
         "ANYMETAL_DEVICE",
         Some("device"),
         "the name of a device, such as `cpu` or `nvidia:0`",
-        "the best of the machine",
+        "the first GPU, or else the CPU",
         "The device of `Device::system_default`.",
     ),
     row(
@@ -483,6 +483,14 @@ pub const VARIABLES: &[Variable] = &[
         "`disk` or `system`",
         "`disk`",
         "Whether a record must survive a loss of power, or only the end of the process.",
+    ),
+    row(
+        Group::Service,
+        "ANYMETAL_AUDIT_BEGIN",
+        Some("audit.begin"),
+        "`written` or `queued`",
+        "`written`",
+        "Whether an execution begins only once the record of its begin is written, or at once.",
     ),
     row(
         Group::Service,

@@ -6,9 +6,12 @@ use std::path::Path;
 
 use anymetal_files::trusted;
 
-/// Replaces a file: writes beside it, waits until the bytes are on the disk, renames. A reader sees the old
-/// file or the new one, never a part. One writer at a time.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+use crate::log::Durability;
+
+/// Replaces a file: writes beside it and renames, with [`Durability::Disk`] once the bytes are on the disk. A
+/// reader sees the old file or the new one, never a part. One writer at a time.
+pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    let on_disk = durability == Durability::Disk;
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = Path::new(&temporary);
@@ -20,7 +23,9 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         }
         let mut file = trusted::create_new(temporary)?;
         file.write_all(bytes)?;
-        file.sync_all()?;
+        if on_disk {
+            file.sync_all()?;
+        }
         fs::rename(temporary, path)
     };
     let written = write();
@@ -29,7 +34,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(temporary);
     }
     written?;
-    sync_folder_of(path)
+    if on_disk { sync_folder_of(path) } else { Ok(()) }
 }
 
 /// Waits until the names in the file's folder are on the disk.

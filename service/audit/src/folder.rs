@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::durable;
 use crate::error::AuditError;
+use crate::log::Durability;
 use crate::record::Digest;
 
 const PREFIX: &str = "audit-";
@@ -88,8 +89,8 @@ pub(crate) fn read_head(folder: &Path) -> HeadState {
     }
 }
 
-pub(crate) fn write_head(folder: &Path, head: Head) -> io::Result<()> {
-    durable::replace(&folder.join(HEAD), head.to_text().as_bytes())
+pub(crate) fn write_head(folder: &Path, head: Head, durability: Durability) -> io::Result<()> {
+    durable::replace(&folder.join(HEAD), head.to_text().as_bytes(), durability)
 }
 
 /// Creates the folder if there is none, and locks it until the file is dropped. A folder that another user

@@ -96,6 +96,15 @@ impl AuditLog {
         self.shared.push(self.clock.now(), event)
     }
 
+    /// As [`AuditLog::record`], and waits until the record is written, as durably as the options say, or
+    /// counted as lost. Records of several threads are written together.
+    ///
+    /// # Errors
+    /// [`AuditError::Stopped`] if it cannot be written and the options say so. Then it is not written later.
+    pub fn record_and_wait(&self, event: Event) -> Result<(), AuditError> {
+        self.shared.push_and_wait(self.clock.now(), event)
+    }
+
     /// Waits until all records taken so far are on the disk, or are counted as lost.
     ///
     /// # Errors

@@ -57,6 +57,29 @@ impl FromStr for AuditDurability {
     }
 }
 
+/// What an execution waits for before it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditBegin {
+    /// Until the record of its begin counts as written.
+    #[default]
+    Written,
+    /// Nothing: the record is written soon. What ran before a crash may be missing.
+    Queued,
+}
+
+impl FromStr for AuditBegin {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "written" => Ok(Self::Written),
+            "queued" => Ok(Self::Queued),
+            _ => Err(()),
+        }
+    }
+}
+
 /// The section `[audit]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -67,6 +90,8 @@ pub struct AuditLayer {
     pub when_failing: Option<AuditFailing>,
     /// When a record counts as written: `disk` or `system`.
     pub durability: Option<AuditDurability>,
+    /// What an execution waits for before it begins: `written` or `queued`.
+    pub begin: Option<AuditBegin>,
     /// The size from which on a new file begins.
     pub rotate_bytes: Option<Size>,
     /// How many files are kept.
@@ -82,6 +107,7 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_AUDIT_DURABILITY", |layer, text| {
         parse(&mut layer.audit.durability, text, "`disk` or `system`")
     }),
+    ("ANYMETAL_AUDIT_BEGIN", |layer, text| parse(&mut layer.audit.begin, text, "`written` or `queued`")),
     ("ANYMETAL_AUDIT_ROTATE_BYTES", |layer, text| parse(&mut layer.audit.rotate_bytes, text, Size::EXPECTED)),
     ("ANYMETAL_AUDIT_KEEP_FILES", |layer, text| parse(&mut layer.audit.keep_files, text, "a whole number")),
 ];
@@ -92,6 +118,7 @@ pub(super) fn resolve(layers: &ServiceLayers) -> Result<AuditConfig, ConfigError
     let folder = layers.find("ANYMETAL_AUDIT_FOLDER", |layer| &layer.audit.folder);
     let when_failing = layers.find("ANYMETAL_AUDIT_WHEN_FAILING", |layer| &layer.audit.when_failing);
     let durability = layers.find("ANYMETAL_AUDIT_DURABILITY", |layer| &layer.audit.durability);
+    let begin = layers.find("ANYMETAL_AUDIT_BEGIN", |layer| &layer.audit.begin);
     let rotate_bytes = layers.find("ANYMETAL_AUDIT_ROTATE_BYTES", |layer| &layer.audit.rotate_bytes);
     let keep_files = layers.find("ANYMETAL_AUDIT_KEEP_FILES", |layer| &layer.audit.keep_files);
 
@@ -101,6 +128,7 @@ pub(super) fn resolve(layers: &ServiceLayers) -> Result<AuditConfig, ConfigError
         folder: value(folder),
         when_failing: value(when_failing).unwrap_or_default(),
         durability: value(durability).unwrap_or_default(),
+        begin: value(begin).unwrap_or_default(),
         rotate_bytes: value(rotate_bytes).map_or(defaults.rotate_bytes, |size| size.0),
         keep_files: value(keep_files).and_then(NonZeroU32::new),
     })
@@ -115,6 +143,8 @@ pub struct AuditConfig {
     pub when_failing: AuditFailing,
     /// When a record counts as written.
     pub durability: AuditDurability,
+    /// What an execution waits for before it begins.
+    pub begin: AuditBegin,
     /// Bytes of a file from which on a new one begins.
     pub rotate_bytes: u64,
     /// How many files are kept; `None`: all.
@@ -127,6 +157,7 @@ impl Default for AuditConfig {
             folder: None,
             when_failing: AuditFailing::default(),
             durability: AuditDurability::default(),
+            begin: AuditBegin::default(),
             rotate_bytes: 16 << 20,
             keep_files: None,
         }

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 /// Quantities with units, as settings have them.
 pub use anymetal::config::{Size, Span};
-pub use audit::{AuditConfig, AuditDurability, AuditFailing, AuditLayer};
+pub use audit::{AuditBegin, AuditConfig, AuditDurability, AuditFailing, AuditLayer};
 pub use health::{HealthConfig, HealthLayer, Share};
 pub use policy::{
     AdaptLayer, BreakerLayer, BulkheadLayer, DeadlineLayer, LadderLayer, PolicyLayer, RetryLayer,
@@ -138,6 +138,7 @@ mod tests {
         layers.environment = environment(&[
             ("ANYMETAL_AUDIT_KEEP_FILES", "3"),
             ("ANYMETAL_AUDIT_DURABILITY", "system"),
+            ("ANYMETAL_AUDIT_BEGIN", "queued"),
             ("ANYMETAL_SESSION_FILE", "warm.toml"),
         ])
         .unwrap();
@@ -145,6 +146,7 @@ mod tests {
         let expected = AuditConfig {
             folder: Some("log".into()),
             when_failing: AuditFailing::GoOn,
+            begin: AuditBegin::Queued,
             durability: AuditDurability::System,
             rotate_bytes: 1 << 20,
             keep_files: std::num::NonZeroU32::new(3),

@@ -26,6 +26,7 @@ use super::graph::Placed;
 use super::job::{Job, JobPiece};
 use super::launch::Produced;
 use super::memory::{CopyError, Durability, Memory};
+use super::observe::ManagerEvent;
 use super::run::Options;
 use super::snapshot::Snapshot;
 
@@ -165,14 +166,27 @@ impl Attempt<'_> {
         for used in self.job.memories() {
             let memory = &used.memory;
             let patches = if self.next.restore { self.snapshot.patches(memory) } else { &[] };
+            let was_there = memory.is_on(site.slot());
+            let note = |failure: Option<&Error>| {
+                let (device, label, bytes) = (&**site.name(), memory.label(), memory.length());
+                if !was_there {
+                    self.core.notify(&ManagerEvent::Allocated { device, label, bytes, failure });
+                }
+            };
             let buffer = loop {
                 let placing = match used.overwritten {
                     true => memory.place_to_overwrite(site),
                     false => memory.place(site, patches),
                 };
                 match placing {
-                    Ok(buffer) => break buffer,
-                    Err(CopyError::Target(error)) => return Err((*error).into()),
+                    Ok(buffer) => {
+                        note(None);
+                        break buffer;
+                    }
+                    Err(CopyError::Target(error)) => {
+                        note(Some(&error));
+                        return Err((*error).into());
+                    }
                     Err(error) => match resolve(self.core, memory, error) {
                         Ok(()) => {}
                         Err(ManagerError::Call(error)) => return Err(error.into()),

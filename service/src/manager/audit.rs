@@ -1,9 +1,10 @@
 //! The manager's audit log: what is recorded, and when nothing new may run.
 //!
 //! Owns [`Audit`], which receives the manager's events and records those that a reader of the log
-//! wants, by names that do not change. Invariants: an execution is recorded before anything of it
-//! runs; if the log cannot be written and the choice is to stop, nothing new begins. A record is
-//! taken with no lock held, since it may wait for a place in the log's queue.
+//! wants, by names that do not change. Invariants: the record of an execution's begin is written
+//! before anything of it runs, or only queued where the settings allow it; if the log cannot be
+//! written and the choice is to stop, nothing new begins. A record is taken with no lock held, since
+//! it may wait for a place in the log's queue.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,27 +19,40 @@ use anymetal_policy::ladder::Ending;
 use anymetal_telemetry::record;
 
 use super::observe::{EndedExecution, ManagerEvent, Observe};
-use crate::config::{AuditConfig, AuditDurability, AuditFailing};
+use crate::config::{AuditBegin, AuditConfig, AuditDurability, AuditFailing};
 
 /// How often a log that stopped is tried again at most.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
+
+/// How often a notice of lost records is given at most for one reason.
+const NOTICE_EVERY: Duration = Duration::from_secs(60);
 
 /// The logs that settings opened: managers of one process write the same one.
 static OPENED: Mutex<Vec<Weak<AuditLog>>> = Mutex::new(Vec::new());
 
 pub(super) struct Audit {
     log: Arc<AuditLog>,
+    begin: AuditBegin,
     clock: Arc<dyn Clock>,
     /// When a stopped log was last tried again.
     retried: Mutex<Option<Duration>>,
     /// Dropped records that were reported.
     reported_lost: AtomicU64,
+    last_notice: Mutex<Option<LossNotice>>,
+}
+
+/// The last notice of lost records.
+struct LossNotice {
+    at: Duration,
+    reason: String,
+    /// Records lost since then for that reason.
+    more: u64,
 }
 
 impl Audit {
-    pub(super) fn new(log: Arc<AuditLog>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(log: Arc<AuditLog>, begin: AuditBegin, clock: Arc<dyn Clock>) -> Self {
         let reported_lost = AtomicU64::new(log.lost());
-        Audit { log, clock, retried: Mutex::default(), reported_lost }
+        Audit { log, begin, clock, retried: Mutex::default(), reported_lost, last_notice: Mutex::default() }
     }
 
     pub(super) fn log(&self) -> &Arc<AuditLog> {
@@ -50,13 +64,19 @@ impl Audit {
     /// # Errors
     /// The log cannot be written and the choice is to stop: the execution must not begin.
     pub(super) fn begin(&self, execution: u64, work: &str) -> Result<(), AuditError> {
-        let event = || Event::Begin { execution, work: work.to_owned() };
-        match self.log.record(event()) {
+        let record = || {
+            let event = Event::Begin { execution, work: work.to_owned() };
+            match self.begin {
+                AuditBegin::Written => self.log.record_and_wait(event),
+                AuditBegin::Queued => self.log.record(event),
+            }
+        };
+        match record() {
             Err(AuditError::Stopped { reason }) => {
                 if !self.may_retry() {
                     return self.count(Err(AuditError::Stopped { reason }));
                 }
-                let again = self.log.retry().and_then(|()| self.log.record(event()));
+                let again = self.log.retry().and_then(|()| record());
                 self.count(again)
             }
             taken => self.count(taken),
@@ -77,19 +97,38 @@ impl Audit {
     fn count(&self, taken: Result<(), AuditError>) -> Result<(), AuditError> {
         match &taken {
             Ok(()) => record::audit_records("ok", 1),
-            Err(error) => self.report_lost(1, &error.to_string()),
+            Err(error) => self.report_lost(1, error.to_string()),
         }
         let lost = self.log.lost();
         let reported = self.reported_lost.fetch_max(lost, Ordering::Relaxed);
         if lost > reported {
-            self.report_lost(lost - reported, "records could not be written and were given up");
+            self.report_lost(lost - reported, "records could not be written and were given up".to_owned());
         }
         taken
     }
 
-    fn report_lost(&self, count: u64, reason: &str) {
+    /// Counts lost records. A full disk loses many for one reason, so notices of it have a distance in time.
+    fn report_lost(&self, count: u64, reason: String) {
         record::audit_records("lost", count);
-        notice::emit(NoticeKind::Audit, format!("audit log {}: {reason}", self.log.folder().display()));
+        let now = self.clock.now();
+        let more = {
+            let mut last = lock(&self.last_notice);
+            match &mut *last {
+                Some(last) if last.reason == reason && now.saturating_sub(last.at) < NOTICE_EVERY => {
+                    last.more += count;
+                    return;
+                }
+                _ => {}
+            }
+            let more = last.take().filter(|last| last.reason == reason).map_or(0, |last| last.more);
+            *last = Some(LossNotice { at: now, reason: reason.clone(), more: 0 });
+            more
+        };
+        let since = if more > 0 { format!(" ({more} more since the last notice)") } else { String::new() };
+        notice::emit(
+            NoticeKind::Audit,
+            format!("audit log {}: {reason}{since}", self.log.folder().display()),
+        );
     }
 }
 
@@ -140,6 +179,13 @@ fn event_of(event: &ManagerEvent<'_>) -> Option<Event> {
         }
         ManagerEvent::Compiled { device, work, source, failure } => {
             let event = Event::compile(*device, *work, *source);
+            match failure {
+                None => event,
+                Some(error) => event.with_outcome(Outcome::failed(error.class(), error.to_string())),
+            }
+        }
+        ManagerEvent::Allocated { device, label, bytes, failure } => {
+            let event = Event::allocate(*device, *label, *bytes);
             match failure {
                 None => event,
                 Some(error) => event.with_outcome(Outcome::failed(error.class(), error.to_string())),

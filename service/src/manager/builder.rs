@@ -150,7 +150,7 @@ impl ManagerBuilder {
             Some(log) => Some(log),
             None => audit::open(&self.audit_config, &clock)?,
         };
-        let audit = log.map(|log| Arc::new(Audit::new(log, Arc::clone(&clock))));
+        let audit = log.map(|log| Arc::new(Audit::new(log, self.audit_config.begin, Arc::clone(&clock))));
         let kept = self.session_file.map(SessionStore::open).transpose()?;
         let mut slots: Vec<DeviceSlot> = Vec::new();
         for (index, (name, device, factory)) in devices.into_iter().enumerate() {

@@ -50,6 +50,8 @@ struct Contents {
     replicas: BTreeMap<usize, Replica>,
     /// The device that the last copy was lost with.
     lost: Option<Arc<str>>,
+    /// The slot that work on it left for another only because its device failed or was closed to it.
+    displaced_from: Option<usize>,
 }
 
 struct Replica {
@@ -95,7 +97,13 @@ impl Memory {
         durability: Durability,
         host: HostBytes,
     ) -> Arc<Self> {
-        let contents = Contents { version: 1, host: Some((1, host)), replicas: BTreeMap::new(), lost: None };
+        let contents = Contents {
+            version: 1,
+            host: Some((1, host)),
+            replicas: BTreeMap::new(),
+            lost: None,
+            displaced_from: None,
+        };
         let (id, contents) = (core.next_id(), Mutex::new(contents));
         let memory = Arc::new(Memory { id, length, label, durability, core: Arc::downgrade(core), contents });
         core.note_memory(&memory);
@@ -127,11 +135,25 @@ impl Memory {
         lock(&self.contents).lost.clone()
     }
 
-    /// The bytes that would have to be moved before work on that device can use it.
+    /// The bytes that would have to be moved before work on that device can use it. Contents that were
+    /// displaced count as if they were still on the device that they left, so that work returns to it.
     pub(super) fn missing_on(&self, slot: usize) -> u64 {
         let contents = lock(&self.contents);
-        let is_there = contents.replicas.get(&slot).is_some_and(|replica| contents.is_current(replica));
+        let is_there = match contents.displaced_from {
+            Some(home) => slot == home,
+            None => contents.replicas.get(&slot).is_some_and(|replica| contents.is_current(replica)),
+        };
         if is_there { 0 } else { self.length }
+    }
+
+    /// Notes where work ran that would have run on `preferred` if every device were open to it.
+    pub(super) fn note_place(&self, preferred: usize, slot: usize) {
+        lock(&self.contents).displaced_from = (slot != preferred).then_some(preferred);
+    }
+
+    /// Whether it has a buffer on that device.
+    pub(super) fn is_on(&self, slot: usize) -> bool {
+        lock(&self.contents).replicas.contains_key(&slot)
     }
 
     /// Whether the host has all of the present version.

@@ -39,6 +39,8 @@ pub(super) enum ManagerEvent<'a> {
     GaveUp { work: &'a str, why: &'a GiveUp },
     /// A kernel was compiled for a device, or could not be. The source is its hash.
     Compiled { device: &'a str, work: &'a str, source: &'a str, failure: Option<&'a Error> },
+    /// Memory for a buffer's contents was taken on a device, or could not be.
+    Allocated { device: &'a str, label: &'a str, bytes: u64, failure: Option<&'a Error> },
     /// A breaker changed its state.
     Breaker { key: &'a BreakerKey, transition: &'a Transition },
     /// A device's generation ended.
@@ -123,6 +125,12 @@ impl Observe for Traced {
             }
             ManagerEvent::GaveUp { work, why } => {
                 tracing::warn!(target: "anymetal::manager", work, why = why.word(), "gave up");
+            }
+            ManagerEvent::Allocated { device, label, bytes, failure: None } => {
+                tracing::trace!(target: "anymetal::manager", device, label, bytes, "allocated");
+            }
+            ManagerEvent::Allocated { device, label, bytes, failure: Some(error) } => {
+                tracing::debug!(target: "anymetal::manager", device, label, bytes, %error, "not allocated");
             }
             ManagerEvent::Compiled { device, work, failure: None, .. } => {
                 tracing::debug!(target: "anymetal::manager", work, device, "compiled");

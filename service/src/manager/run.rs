@@ -89,9 +89,9 @@ async fn recover(
         RetryableWork { declaration: options.declaration, arguments: job.arguments(), other_effect: None };
     let replay = decide(&work, core.policies.snapshot_limit);
     let snapshot = Arc::new(Snapshot::take(core, job, &replay)?);
-    let order = device_order(core, job);
+    let order = DeviceOrder::of(core, job);
     let request = Request {
-        devices: order.iter().map(|&slot| Arc::clone(core.slots[slot].name())).collect(),
+        devices: order.slots.iter().map(|&slot| Arc::clone(core.slots[slot].name())).collect(),
         replay,
         most_degraded: job.most_degraded(),
         budget,
@@ -102,19 +102,30 @@ async fn recover(
     Climb { core, job, options, execution, span, order, snapshot, turn, ladder, cause: None }.up().await
 }
 
-/// All devices: first those that are open to the work, of these those with a free stream, of these
-/// those where the data is, of these the least loaded.
-fn device_order(core: &Core, job: &Job<'_>) -> Vec<usize> {
-    let now = core.clock.now();
-    let mut order: Vec<usize> = (0..core.slots.len()).collect();
-    order.sort_by_cached_key(|&slot| {
-        let (running, waiting) = core.slots[slot].load();
-        let is_busy = running + waiting >= core.slots[slot].stream_count();
-        let needed = job.memories().iter().filter(|used| !used.overwritten);
-        let missing: u64 = needed.map(|used| used.memory.missing_on(slot)).sum();
-        (core.is_closed_to(slot, job.name(), now), is_busy, missing, running + waiting, slot)
-    });
-    order
+/// The slots in the order in which an execution tries their devices.
+struct DeviceOrder {
+    slots: Vec<usize>,
+    /// The one that would be the first if every device were open to the work.
+    preferred: usize,
+}
+
+impl DeviceOrder {
+    /// First the devices that are open to the work, of these those with a free stream, of these those where
+    /// the data is, of these the least loaded.
+    fn of(core: &Core, job: &Job<'_>) -> Self {
+        let now = core.clock.now();
+        let mut slots: Vec<usize> = (0..core.slots.len()).collect();
+        slots.sort_by_cached_key(|&slot| {
+            let (running, waiting) = core.slots[slot].load();
+            let is_busy = running + waiting >= core.slots[slot].stream_count();
+            let needed = job.memories().iter().filter(|used| !used.overwritten);
+            let missing: u64 = needed.map(|used| used.memory.missing_on(slot)).sum();
+            (is_busy, missing, running + waiting, slot)
+        });
+        let preferred = slots[0];
+        slots.sort_by_cached_key(|&slot| core.is_closed_to(slot, job.name(), now));
+        Self { slots, preferred }
+    }
 }
 
 /// An execution on its ladder.
@@ -125,8 +136,8 @@ struct Climb<'a> {
     /// Its number.
     execution: u64,
     span: &'a Span,
-    /// The slots in the order of the ladder's devices.
-    order: Vec<usize>,
+    /// Of the ladder's devices.
+    order: DeviceOrder,
     snapshot: Arc<Snapshot>,
     turn: Turn,
     ladder: Ladder,
@@ -143,6 +154,9 @@ impl Climb<'_> {
                     self.before(&next).await;
                     let outcome = match self.attempt(&next).await {
                         Ended::Succeeded(execution) => {
+                            let slot = self.order.slots[next.device];
+                            let used = self.job.memories().iter();
+                            used.for_each(|used| used.memory.note_place(self.order.preferred, slot));
                             succeeded = Some(execution);
                             Outcome::Success
                         }
@@ -174,7 +188,7 @@ impl Climb<'_> {
     /// What the ladder wants done before an attempt.
     async fn before(&self, next: &NextAttempt) {
         let (core, work) = (self.core, self.job.name());
-        let slot = &core.slots[self.order[next.device]];
+        let slot = &core.slots[self.order.slots[next.device]];
         if let Some(rung) = next.rung {
             let before = self.ladder.path().attempts().last();
             let reason = before.map_or("", |attempt| match attempt.ending {
@@ -186,7 +200,7 @@ impl Climb<'_> {
             core.notify(&ManagerEvent::Rung(RungTaken { work, rung, from, reason, device, level, delay }));
         }
         if let Some(left) = next.open_breaker
-            && let Some(breaker) = core.breaker(self.order[left], work)
+            && let Some(breaker) = core.breaker(self.order.slots[left], work)
         {
             breaker.trip();
         }
@@ -209,10 +223,10 @@ impl Climb<'_> {
         let deadline = self.ladder.started(since);
         let (core, job, options) = (self.core, self.job, self.options);
         let (snapshot, turn) = (&self.snapshot, &self.turn);
-        let _degraded = (next.level > 0).then(|| core.slots[self.order[next.device]].degrade());
+        let _degraded = (next.level > 0).then(|| core.slots[self.order.slots[next.device]].degrade());
         let span = self.span;
         let attempt = Attempt { core, job, options, span, snapshot, turn, next, since, deadline };
-        attempt.on(self.order[next.device]).await
+        attempt.on(self.order.slots[next.device]).await
     }
 
     fn report_attempt(&self) {

@@ -1,7 +1,8 @@
 //! What callers and the writer's thread share: records that wait, and how writing goes.
 //!
-//! Owns [`QueueShared`]. Invariant: `settled` counts records that are written or lost, in the order in which
-//! `taken` counted them; while `stopped` is set nothing is taken.
+//! Owns [`QueueShared`]. Invariant: records are numbered in the order in which they are taken and written;
+//! those that neither wait nor are being written are settled (written, lost or withdrawn); while `stopped` is
+//! set nothing is taken.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,8 @@ use crate::folder::Head;
 /// A record that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
+    /// Of records taken from callers, from 1 on.
+    pub(super) number: u64,
     pub(super) time: Duration,
     pub(super) event: Event,
 }
@@ -22,10 +25,10 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// Records taken from callers, in all.
+    /// The number of the last record.
     taken: u64,
-    /// Records written or lost, in all.
-    settled: u64,
+    /// The number of the first record that the thread is writing.
+    writing: Option<u64>,
     lost: u64,
     head: Option<Head>,
     /// Why writing stopped.
@@ -66,7 +69,27 @@ impl QueueShared {
         QueueShared { queue, work: Condvar::new(), progress: Condvar::new(), places, when_failing }
     }
 
+    /// Takes a record.
     pub(super) fn push(&self, time: Duration, event: Event) -> Result<(), AuditError> {
+        self.take(time, event).map(drop)
+    }
+
+    /// Takes a record and waits until it is settled; it is withdrawn if writing stops before.
+    pub(super) fn push_and_wait(&self, time: Duration, event: Event) -> Result<(), AuditError> {
+        let (mut queue, number) = self.take(time, event)?;
+        let Some(number) = number else { return Ok(()) };
+        while queue.is_open(number) {
+            if let Err(stopped) = queue.refuse_if_over() {
+                queue.waiting.retain(|waiting| waiting.number != number);
+                return Err(stopped);
+            }
+            queue = wait(&self.progress, queue);
+        }
+        Ok(())
+    }
+
+    /// Takes a record, with its number; `None`: it is lost at once, for want of a place.
+    fn take(&self, time: Duration, event: Event) -> Result<(MutexGuard<'_, Queue>, Option<u64>), AuditError> {
         let mut queue = self.lock();
         loop {
             queue.refuse_if_over()?;
@@ -75,20 +98,21 @@ impl QueueShared {
             }
             if self.when_failing == WhenFailing::GoOn {
                 queue.lost += 1;
-                return Ok(());
+                return Ok((queue, None));
             }
             queue = wait(&self.progress, queue);
         }
         queue.taken += 1;
-        queue.waiting.push_back(Waiting { time, event });
+        let number = queue.taken;
+        queue.waiting.push_back(Waiting { number, time, event });
         self.work.notify_one();
-        Ok(())
+        Ok((queue, Some(number)))
     }
 
     pub(super) fn flush(&self) -> Result<(), AuditError> {
         let mut queue = self.lock();
         let goal = queue.taken;
-        while queue.settled < goal {
+        while queue.is_open(goal) {
             queue.refuse_if_over()?;
             queue = wait(&self.progress, queue);
         }
@@ -139,11 +163,14 @@ impl QueueShared {
         let mut queue = self.lock();
         loop {
             if queue.closed {
-                return Task::End(std::mem::take(&mut queue.waiting));
+                let batch = std::mem::take(&mut queue.waiting);
+                queue.writing = batch.front().map(|first| first.number);
+                return Task::End(batch);
             }
             let may_write = queue.stopped.is_none() || queue.retrying;
             if may_write && (queue.retrying || !queue.waiting.is_empty()) {
                 let batch = std::mem::take(&mut queue.waiting);
+                queue.writing = batch.front().map(|first| first.number);
                 // Places are free again; callers fill them while this is written.
                 self.progress.notify_all();
                 return Task::Write(batch);
@@ -152,10 +179,10 @@ impl QueueShared {
         }
     }
 
-    /// For the thread: so many records are written.
-    pub(super) fn written(&self, count: u64, head: Option<Head>) {
+    /// For the thread: records are written; these are the next.
+    pub(super) fn written(&self, rest: &VecDeque<Waiting>, head: Option<Head>) {
         let mut queue = self.lock();
-        queue.settled += count;
+        queue.writing = rest.front().map(|first| first.number);
         queue.head = head;
         queue.stopped = None;
         queue.finish_retry();
@@ -166,11 +193,9 @@ impl QueueShared {
     pub(super) fn failed(&self, rest: VecDeque<Waiting>, reason: String) -> bool {
         let mut queue = self.lock();
         queue.finish_retry();
+        queue.writing = None;
         match self.when_failing {
-            WhenFailing::GoOn => {
-                queue.lost += rest.len() as u64;
-                queue.settled += rest.len() as u64;
-            }
+            WhenFailing::GoOn => queue.lost += rest.len() as u64,
             WhenFailing::Stop => {
                 let newer = std::mem::replace(&mut queue.waiting, rest);
                 queue.waiting.extend(newer);
@@ -199,6 +224,12 @@ impl QueueShared {
 }
 
 impl Queue {
+    /// Whether a record up to that number waits or is being written.
+    fn is_open(&self, number: u64) -> bool {
+        let first = self.writing.or_else(|| self.waiting.front().map(|first| first.number));
+        first.is_some_and(|first| first <= number)
+    }
+
     fn refuse_if_over(&self) -> Result<(), AuditError> {
         match &self.stopped {
             _ if self.closed => Err(AuditError::Closed),

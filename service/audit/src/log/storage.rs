@@ -96,7 +96,7 @@ impl Storage for FolderStorage {
     }
 
     fn write_head(&mut self, head: Head) -> io::Result<()> {
-        folder::write_head(&self.folder, head)
+        folder::write_head(&self.folder, head, self.durability)
     }
 
     fn files(&mut self) -> io::Result<Vec<u32>> {

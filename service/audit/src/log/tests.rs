@@ -95,6 +95,77 @@ fn a_full_disk_stops_work_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_record_that_was_waited_for_is_written_or_refused_for_good() {
+    let Small { folder, full, log } = small(options(WhenFailing::Stop));
+    log.record_and_wait(event(0)).unwrap();
+    assert_eq!(log.head().map(|head| head.seq), Some(1), "it is on the disk");
+    full.store(true, Ordering::SeqCst);
+    assert!(matches!(log.record_and_wait(event(1)), Err(AuditError::Stopped { .. })));
+    assert!(matches!(log.record_and_wait(event(2)), Err(AuditError::Stopped { .. })));
+    full.store(false, Ordering::SeqCst);
+    log.retry().unwrap();
+    log.flush().unwrap();
+    log.record_and_wait(event(3)).unwrap();
+    log.close().unwrap();
+    let report = verify(folder.path());
+    assert!(report.holds(), "{:?}", report.broken());
+    assert_eq!(report.records(), 4, "opened, 0, 3, closed");
+}
+
+#[test]
+fn a_backlog_is_written_as_far_as_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = FolderStorage::new(folder.path(), Durability::System);
+    let disk = Room { inner, left: 2000 };
+    let clock = ManualClock::new();
+    let queue = 64;
+    let options = AuditOptions { queue, ..options(WhenFailing::Stop) };
+    let log = AuditLog::start(folder.path().to_owned(), options, clock, None, disk).unwrap();
+    for number in 0..20 {
+        if log.record(event(number)).is_err() {
+            break;
+        }
+    }
+    assert!(log.flush().is_err());
+    drop(log);
+    let records = verify(folder.path()).records();
+    assert!((4..20).contains(&records), "2,000 bytes hold several records, not {records}");
+}
+
+/// A disk with so many bytes left.
+struct Room {
+    inner: FolderStorage,
+    left: usize,
+}
+
+impl Storage for Room {
+    fn append(&mut self, file: u32, bytes: &[u8]) -> io::Result<()> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        self.inner.append(file, bytes)
+    }
+
+    fn length(&mut self, file: u32) -> u64 {
+        self.inner.length(file)
+    }
+
+    fn write_head(&mut self, head: Head) -> io::Result<()> {
+        self.inner.write_head(head)
+    }
+
+    fn files(&mut self) -> io::Result<Vec<u32>> {
+        self.inner.files()
+    }
+
+    fn last_of(&mut self, file: u32) -> Option<Head> {
+        self.inner.last_of(file)
+    }
+
+    fn remove(&mut self, file: u32) -> io::Result<()> {
+        self.inner.remove(file)
+    }
+}
+
+#[test]
 fn a_full_disk_lets_work_go_on_and_the_gap_is_told() {
     let Small { folder, full, log } = small(options(WhenFailing::GoOn));
     full.store(true, Ordering::SeqCst);

@@ -106,12 +106,18 @@ impl<S: Storage> Writer<S> {
         }
     }
 
-    /// Writes what it can; the rest is the queue's again, or lost. Whether nothing waits.
+    /// Writes what it can, record by record where there is no room for more at once; the rest is the queue's
+    /// again, or lost. Whether nothing waits.
     fn settle(&mut self, shared: &QueueShared, mut batch: VecDeque<Waiting>) -> bool {
+        let mut most = usize::MAX;
         loop {
             let lost = shared.lost_in_all();
-            match self.write_some(&mut batch, lost) {
-                Ok(count) => shared.written(count as u64, self.head),
+            match self.write_some(&mut batch, most, lost) {
+                Ok(()) => shared.written(&batch, self.head),
+                Err(_) if most.min(batch.len()) > 1 => {
+                    most = most.min(batch.len()) / 2;
+                    continue;
+                }
                 Err(error) => return shared.failed(std::mem::take(&mut batch), error.to_string()),
             }
             if batch.is_empty() {
@@ -120,8 +126,9 @@ impl<S: Storage> Writer<S> {
         }
     }
 
-    /// Writes the first records of a batch, at most a chunk; they leave the batch when they are written.
-    fn write_some(&mut self, batch: &mut VecDeque<Waiting>, lost: u64) -> io::Result<usize> {
+    /// Writes the first records of a batch, at most a chunk and so many; they leave the batch when they are
+    /// written.
+    fn write_some(&mut self, batch: &mut VecDeque<Waiting>, most: usize, lost: u64) -> io::Result<()> {
         if lost > self.told_lost || !batch.is_empty() {
             self.rotate_if_full()?;
         }
@@ -131,7 +138,7 @@ impl<S: Storage> Writer<S> {
             chunk.add(time, &ChainEvent::Lost { count: lost - self.told_lost })?;
         }
         let before = chunk.records;
-        for Waiting { time, event } in batch.iter_mut() {
+        for Waiting { time, event, .. } in batch.iter_mut().take(most) {
             if chunk.text.len() >= MAX_CHUNK_BYTES.min(self.rotate_bytes as usize) {
                 break;
             }
@@ -146,8 +153,8 @@ impl<S: Storage> Writer<S> {
         batch.drain(..count);
         match self.save_head() {
             // They are written: a head that is behind is told by a check, not by writing them again.
-            Err(_) if count > 0 => Ok(count),
-            saved => saved.map(|()| count),
+            Err(_) if count > 0 => Ok(()),
+            saved => saved,
         }
     }
 

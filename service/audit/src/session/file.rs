@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Session, TuningValue};
 use crate::durable;
+use crate::log::Durability;
 use crate::record::Digest;
 
 /// The version that this code writes, and the latest that it reads.
@@ -167,7 +168,7 @@ impl Session {
         };
         let unusable = |reason| SessionError::Unusable { path: path.to_owned(), action: "written", reason };
         let text = text.map_err(unusable)?;
-        durable::replace(path, text.as_bytes()).map_err(|error| unusable(error.to_string()))
+        durable::replace(path, text.as_bytes(), Durability::Disk).map_err(|error| unusable(error.to_string()))
     }
 
     /// Reads the file. If there is none, or it cannot be used, the session is empty; a file that cannot be

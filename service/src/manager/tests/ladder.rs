@@ -109,6 +109,19 @@ fn a_device_that_keeps_failing_is_left_and_its_breaker_opened() {
 }
 
 #[test]
+fn work_returns_to_a_device_that_works_again() {
+    let plans = [("a", refusals(4, ErrorClass::Transient)), ("b", no_faults())];
+    let bench = Bench::new(&plans, policies());
+    let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[0u32; 64]).unwrap());
+    let run = || bench.run(bench.manager.launch(&increment).arg(&y).threads(64).execute_async());
+    let device = || run().unwrap().device.to_string();
+    assert_eq!((device(), device()), ("b".into(), "b".into()), "the breaker of `a` is open");
+    bench.clock.advance(seconds(3600));
+    assert_eq!((device(), device()), ("a".into(), "a".into()), "the contents follow the work");
+    assert_eq!(y.read().unwrap(), [4; 64]);
+}
+
+#[test]
 fn mistakes_are_told_and_not_tried_again() {
     let bench = Bench::new(&[("a", no_faults()), ("b", no_faults())], policies());
     let (add, y) = (bench.kernel("add"), bench.manager.buffer_zeroed::<u32>(10).unwrap());

@@ -52,6 +52,7 @@ impl Observe for Recorder {
             ManagerEvent::Strain { state } => format!("strain {}", state.word()),
             ManagerEvent::SourceUnavailable { .. } => "source unavailable".to_owned(),
             ManagerEvent::Ended(_)
+            | ManagerEvent::Allocated { .. }
             | ManagerEvent::Compiled { .. }
             | ManagerEvent::Temperature { .. }
             | ManagerEvent::Power { .. } => return,
