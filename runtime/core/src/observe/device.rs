@@ -5,7 +5,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anymetal_hal::error::ErrorClass;
-use anymetal_telemetry::event;
 use anymetal_telemetry::handle::{Counter, Histogram};
 use anymetal_telemetry::names::metrics as names;
 
@@ -14,7 +13,6 @@ use crate::submission::ExecError;
 /// A device's handles.
 #[derive(Debug)]
 pub(crate) struct DeviceSeries {
-    device: String,
     ok: Counter,
     cancelled: Counter,
     failed: Counter,
@@ -33,7 +31,6 @@ impl DeviceSeries {
         let error =
             |class: ErrorClass| Counter::new(&names::ERRORS, &[("device", device), ("class", class.word())]);
         DeviceSeries {
-            device: device.to_owned(),
             ok: outcome("ok"),
             cancelled: outcome("cancelled"),
             failed: outcome("failed"),
@@ -63,7 +60,6 @@ impl DeviceSeries {
         }
         self.failed.add(1);
         let class = error.class();
-        event::submission_failed(&self.device, class.word(), error);
         let place = ErrorClass::ALL.iter().position(|known| *known == class);
         if let Some(errors) = place.and_then(|place| self.errors.get(place)) {
             errors.add(1);

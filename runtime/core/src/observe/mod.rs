@@ -15,6 +15,7 @@ use anymetal_hal::command::{Command, CommandList, Timestamps};
 use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::encoded_commands::ExecutionCounts;
 use anymetal_hal::pipeline::Pipeline;
+use anymetal_telemetry::event;
 use anymetal_telemetry::handle::metrics_on;
 use anymetal_telemetry::kernel::KernelMetrics;
 use anymetal_telemetry::record;
@@ -124,8 +125,13 @@ impl Observation {
         Observation::Other(Box::new(Observed { metrics, kernels, copied_bytes, encoded, span }))
     }
 
-    /// Records the end.
+    /// Records the end. A failure is told whether or not metrics are on.
     pub(crate) fn end(self, stream: &StreamCore, outcome: &Outcome, timings: Option<&[CommandTiming]>) {
+        if let Err(error) = outcome
+            && !error.is_cancelled()
+        {
+            event::submission_failed(stream.context.device().name(), error.class().word(), error);
+        }
         match (self, outcome) {
             (Observation::None, _) => {}
             (Observation::Dispatch(kernel), Ok(timing)) => {
