@@ -13,6 +13,9 @@ use crate::compile::{self, FusionInput};
 use crate::device::Device;
 use crate::pipeline::Pipeline;
 
+/// Threadgroups of a launch for each compute unit that keep a device busy to its end, or nearly.
+const THREADGROUPS_PER_UNIT: u64 = 4;
+
 /// Knows how to fuse a pipeline's kernel with others.
 #[derive(Debug)]
 pub(crate) struct PipelineFuser {
@@ -65,6 +68,10 @@ impl Fuser for PipelineFuser {
         let (artifact, name, arguments) = compile::fused(&inputs)?;
         let pipeline = self.device().pipeline_of(&artifact, &name).map_err(|error| error.to_string())?;
         Ok(Fused::new(pipeline, arguments))
+    }
+
+    fn fills_device(&self, threadgroups: u64) -> bool {
+        threadgroups >= THREADGROUPS_PER_UNIT * u64::from(self.device().capabilities().compute_units)
     }
 
     fn as_any(&self) -> &dyn Any {

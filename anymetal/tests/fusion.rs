@@ -225,6 +225,37 @@ fn a_plan_shows_what_is_fused_and_a_set_grid_parts_it() -> Result<(), Error> {
     Ok(())
 }
 
+/// One kernel, and two that need nothing but its result.
+#[test]
+fn branches_that_leave_room_for_each_other_stay_apart() -> Result<(), Error> {
+    let device = Device::by_name("cpu")?;
+    let library = device.library_from_source(
+        "kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+            y[i] = 2 * x[i];
+        }",
+    )?;
+    let twice = library.pipeline("twice")?;
+    let fused = |threads: usize| -> Result<usize, Error> {
+        let x = device.buffer(&vec![1.0f32; threads])?;
+        let zeroed = || device.buffer_zeroed::<f32>(threads);
+        let (mid, left, right) = (zeroed()?, zeroed()?, zeroed()?);
+        let mut graph = GraphBuilder::new("branches");
+        for (name, from, to) in [("root", &x, &mid), ("left", &mid, &left), ("right", &mid, &right)] {
+            let node = twice.node().arg(from).arg(to).threads(threads).group_size(64).build()?;
+            graph.kernel(name, node)?;
+        }
+        graph.order_as_added();
+        let executable = Executable::new(&graph.build()?, PlanOptions::default())?;
+        device.queue()?.submit_graph(&executable)?.wait()?;
+        assert_eq!((left.read()?, right.read()?), (vec![4.0; threads], vec![4.0; threads]));
+        Ok(executable.plan().fused())
+    };
+    let units = device.capabilities().compute_units as usize;
+    assert_eq!(fused(64 * (4 * units - 1))?, 1, "the root with one of the branches");
+    assert_eq!(fused(64 * 4 * units)?, 2);
+    Ok(())
+}
+
 #[test]
 fn results_between_kernels_are_rounded() -> Result<(), Error> {
     let device = Device::system_default()?;

@@ -16,6 +16,17 @@ pub enum Grid {
 }
 
 impl Grid {
+    /// How many threadgroups of that size it has, partial ones included.
+    pub fn threadgroup_count(self, group_size: [u32; 3]) -> u64 {
+        let counts = match self {
+            Grid::Threadgroups(counts) => counts,
+            Grid::Threads(threads) => {
+                std::array::from_fn(|axis| threads[axis].div_ceil(group_size[axis].max(1)))
+            }
+        };
+        counts.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()))
+    }
+
     /// Whether no threadgroup of that size is cut off at the grid's edge. A size of zero is refused
     /// elsewhere.
     pub fn is_whole(self, group_size: [u32; 3]) -> bool {

@@ -3,8 +3,9 @@
 //! Owns [`Fuser`], what nodes bring along to be fused by, and [`fuse_kernels`], which finds the chains.
 //! Invariant: a fused launch writes everything that its parts write, in an order that the graph's edges
 //! allow; what cannot be shown to be so is not fused. The graph shows what lies outside the kernels, here:
-//! the same grid of threads, nothing that must run in between, and arguments that are bound to the same bytes
-//! or share none that is written. The fuser shows the rest: that no thread needs another's result.
+//! the same grid of threads, nothing that must run in between, no branch that would run at the same time,
+//! and arguments that are bound to the same bytes or share none that is written. The fuser shows the rest:
+//! that no thread needs another's result.
 
 use std::any::Any;
 use std::fmt;
@@ -30,6 +31,10 @@ pub trait Fuser: Send + Sync + fmt::Debug {
 
     /// One pipeline in their place, for that threadgroup size.
     fn fuse(&self, launches: &[Launch<'_>]) -> Result<Fused, String>;
+
+    /// Whether a launch of so many threadgroups keeps the whole device busy, so that two independent ones
+    /// gain nothing by running at the same time.
+    fn fills_device(&self, threadgroups: u64) -> bool;
 
     /// For fusers of one kind to know each other.
     fn as_any(&self) -> &dyn Any;
@@ -136,6 +141,7 @@ impl<'m> Chain<'m> {
     /// the node.
     fn from(merger: &'m Merger<'m>, paths: &Paths, first: usize, grids: &[Option<Grid>]) -> Option<Self> {
         let (kernel, grid) = launch_of(merger.node(first)?, grids)?;
+        let fills_device = kernel.fuser.as_ref()?.fills_device(grid.threadgroup_count(kernel.group_size));
         let mut chain = Chain { merger, grid, members: vec![first] };
         while chain.members.len() < MAX_LAUNCHES {
             let next = chain.members.iter().flat_map(|&member| paths.order.after[member].iter().copied());
@@ -146,7 +152,11 @@ impl<'m> Chain<'m> {
                 let launch = merger.node(node).and_then(|node| launch_of(node, grids));
                 let fits =
                     launch.is_some_and(|(next, at)| at == grid && next.group_size == kernel.group_size);
-                fits && chain.is_followed_by(node, &paths.reach) && chain.is_proved_with(node)
+                // An independent branch runs at the same time where there is room for it.
+                let is_of_path = chain.members.last().is_some_and(|&last| paths.reach.contains(last, node));
+                fits && (is_of_path || fills_device)
+                    && chain.is_followed_by(node, &paths.reach)
+                    && chain.is_proved_with(node)
             });
             match taken {
                 Some(node) => chain.members.push(node),

@@ -72,6 +72,10 @@ impl Fuser for ByCompiler {
             .unwrap_or_else(Some)
     }
 
+    fn fills_device(&self, _threadgroups: u64) -> bool {
+        true
+    }
+
     fn fuse(&self, launches: &[Launch<'_>]) -> Result<Fused, String> {
         Self::with(launches, |fusion| {
             let artifact = fusion.artifact(Target::Cpu).map_err(|error| error.to_string())?;
@@ -208,6 +212,10 @@ impl Fuser for Scripted {
         };
         self.asked.lock().unwrap().extend(launches.iter().map(shown));
         self.refuses.then(|| "as told".to_owned())
+    }
+
+    fn fills_device(&self, _threadgroups: u64) -> bool {
+        true
     }
 
     fn fuse(&self, _launches: &[Launch<'_>]) -> Result<Fused, String> {
