@@ -69,7 +69,8 @@ pub(crate) struct Shared {
 
 impl Device {
     /// The device that the settings name (`ANYMETAL_DEVICE`, or `device` in the file that `ANYMETAL_CONFIG`
-    /// names), or else this machine's best: so far its processor.
+    /// names), or else this machine's best: its first GPU, or its processor where there is none, where
+    /// libLLVM cannot make code for it, or where kernels run in a worker process (`ANYMETAL_ISOLATE=run`).
     ///
     /// The same device each time: a process has one device for each set of settings, with one pool and one
     /// budget. [`Device::by_name`], [`Device::all`] and [`Device::with_settings`] give the one in use too if

@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
 use anymetal_core::config::{Layers, RuntimeConfig};
-use anymetal_driver::suggest;
+use anymetal_driver::{Compiler, Isolate, suggest};
 use anymetal_environment::VARIABLES;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device as HalDevice;
@@ -49,17 +49,28 @@ pub(crate) fn default_device() -> Result<Device, Error> {
 /// The device that the settings name, or else the machine's best.
 pub(crate) fn with_settings(settings: &Layers) -> Result<Device, Error> {
     let config = settings.resolve()?;
-    let hal = match &config.device {
-        Some(name) => named(name)?,
-        None => started_cpu()?,
-    };
-    Ok(shared_device(hal, config))
+    Ok(shared_device(default_hal(&config)?, config))
 }
 
-/// All devices with those settings, the default one first.
+/// All devices with those settings: the default one first, then GPUs, then the CPU.
 pub(crate) fn all(settings: &Layers) -> Result<Vec<Device>, Error> {
     let config = settings.resolve()?;
-    Ok(every()?.into_iter().map(|hal| shared_device(hal, config.clone())).collect())
+    let default = default_hal(&config)?;
+    let mut devices = every()?;
+    devices.retain(|hal| !Arc::ptr_eq(hal, &default));
+    devices.insert(0, default);
+    Ok(devices.into_iter().map(|hal| shared_device(hal, config.clone())).collect())
+}
+
+/// The device that the settings name, or else the first GPU that starts and that code can be made for, or
+/// else the CPU. Where kernels run in a worker process, which only the CPU's do, it is the CPU.
+fn default_hal(config: &RuntimeConfig) -> Result<Arc<dyn HalDevice>, Error> {
+    if let Some(name) = &config.device {
+        return named(name);
+    }
+    let in_worker = matches!(Isolate::from_environment(), Isolate::Run(_));
+    let best = Gpu::all().filter(|gpu| !in_worker && gpu.has_compiler()).find_map(|gpu| started(gpu).ok());
+    best.map_or_else(started_cpu, Ok)
 }
 
 /// Notes variables that nothing reads, which are misspelt ones.
@@ -138,6 +149,14 @@ impl Gpu {
         }
     }
 
+    /// Whether kernels can be compiled for it here: for Apple's the system does that.
+    fn has_compiler(self) -> bool {
+        match self {
+            Gpu::Apple(_) => true,
+            Gpu::Nvidia(_) => Compiler::llvm().is_ok_and(|llvm| llvm.info().has_nvptx),
+        }
+    }
+
     fn open(self) -> Result<Arc<dyn HalDevice>, DeviceError> {
         match self {
             Gpu::Apple(number) => apple::open(number),
@@ -157,13 +176,12 @@ fn started(gpu: Gpu) -> Result<Arc<dyn HalDevice>, Error> {
     Ok(device)
 }
 
-/// Every device that starts; the CPU first.
+/// Every device that starts; GPUs first.
 fn every() -> Result<Vec<Arc<dyn HalDevice>>, Error> {
-    let mut devices = Vec::new();
+    let mut devices: Vec<_> = Gpu::all().filter_map(|gpu| started(gpu).ok()).collect();
     if cpu::AVAILABLE {
         devices.push(started_cpu()?);
     }
-    devices.extend(Gpu::all().filter_map(|gpu| started(gpu).ok()));
     Ok(devices)
 }
 
