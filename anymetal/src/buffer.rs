@@ -15,7 +15,7 @@ use anymetal_core::memory::mode::ModeDecision;
 use anymetal_core::memory::pool::PooledBuffer;
 pub use anymetal_core::memory::view::BufferView as BufferSlice;
 use anymetal_hal::buffer::{Buffer as HalBuffer, StorageMode};
-use anymetal_hal::error::DeviceError;
+use anymetal_hal::error::{DeviceError, quoted};
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;
@@ -235,7 +235,7 @@ impl<T: Pod> BufferView<T> {
         self.region().gpu_address().ok_or_else(|| {
             Error::Device(DeviceError::Unsupported {
                 device: "the device".to_owned(),
-                what: format!("the address of buffer `{}` in kernels", self.buffer.label()),
+                what: format!("the address of the buffer{} in kernels", quoted(self.buffer.label())),
                 alternative: "bind the buffer as an argument".to_owned(),
             })
         })

@@ -411,6 +411,9 @@ impl<E> PartialEq for SharedError<E> {
     }
 }
 
+/// The most bytes of diagnostics that the `Debug` form of a [`CompileFailure`] has.
+const MAX_DEBUG_BYTES: usize = 1500;
+
 /// Why compiling failed: diagnostics of the source, or another reason. It is equal to its clones only.
 #[derive(Clone)]
 pub struct CompileFailure(Arc<CompileError>);
@@ -474,9 +477,20 @@ impl fmt::Display for CompileFailure {
     }
 }
 
+/// The beginning of the diagnostics, since `main` prints errors in this form. All of them with the sources
+/// that they are about can be hundreds of kilobytes.
 impl fmt::Debug for CompileFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("CompileFailure").field(&self.0).finish()
+        let text = self.render_text(false);
+        let text = text.trim_end();
+        writeln!(formatter, "CompileFailure({}):", self.id())?;
+        if text.len() <= MAX_DEBUG_BYTES {
+            return formatter.write_str(text);
+        }
+        let end = (0..=MAX_DEBUG_BYTES).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        // A line cut in two would have a mark without its text.
+        let end = text[..end].rfind('\n').unwrap_or(end);
+        write!(formatter, "{}\n… and {} more lines", &text[..end], text[end..].trim().lines().count())
     }
 }
 

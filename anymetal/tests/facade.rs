@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal::argument::{Inline, Unbound};
+use anymetal::argument::{Inline, Plain, Unbound};
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::reflection::{
-    AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, KernelInfo, ScalarType,
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, KernelInfo, ScalarType,
 };
-use anymetal::{Device, Error, Library, LibraryDescriptor, f16};
+use anymetal::{Device, Error, Library, LibraryDescriptor, Submission, f16};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{ArtifactCode, ArtifactTarget};
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
@@ -66,6 +66,7 @@ fn argument(index: u32, name: &str, element: ElementType, reference: bool) -> Ar
     };
     ArgumentInfo::new(ArgumentKind::Buffer, index, name)
         .address_space(if reference { AddressSpace::Constant } else { AddressSpace::Device })
+        .access(if reference { Access::Read } else { Access::ReadWrite })
         .type_name(type_name)
         .element(element)
         .element_size(size)
@@ -193,6 +194,24 @@ fn mistakes_are_told_before_anything_runs() -> Result<(), Error> {
 }
 
 #[test]
+fn values_are_refused_where_the_kernel_writes() -> Result<(), Error> {
+    let device = Device::by_name("cpu")?;
+    let source = "struct S { int a; };
+        kernel void k(device int& one, device S& record, device const int& read, device int* out) {
+            one += read; record.a = one; out[0] = one; }";
+    let k = device.library_from_source(source)?.pipeline("k")?;
+    let (queue, x) = (device.queue()?, device.buffer_zeroed::<i32>(1)?);
+    let launch = || queue.launch(&k).threads(1);
+    let is_refused = |outcome: Result<Submission, Error>| {
+        assert!(matches!(outcome, Err(Error::Device(DeviceError::WrongType { .. }))), "{outcome:?}");
+    };
+    is_refused(launch().arg(1).arg(&x).arg(1).arg(&x).submit());
+    is_refused(launch().arg(&x).arg(Plain(1i32)).arg(1).arg(&x).submit());
+    is_refused(launch().arg(&x).arg(&x).arg(1).arg([1i32]).submit());
+    Ok(())
+}
+
+#[test]
 fn default_group_sizes_follow_the_grid() -> Result<(), Error> {
     let library = library();
     let (group, out) = (library.pipeline("group")?, library.device().buffer_zeroed::<u32>(3)?);
@@ -203,7 +222,8 @@ fn default_group_sizes_follow_the_grid() -> Result<(), Error> {
     };
     assert_eq!(size(queue.launch(&group).threads(10_000))?, [256, 1, 1]);
     assert_eq!(size(queue.launch(&group).threads((100, 100)))?, [32, 8, 1]);
-    assert_eq!(size(queue.launch(&group).threads((10u32, 10, 10)))?, [32, 4, 2]);
+    assert_eq!(size(queue.launch(&group).threads((10u32, 10, 10)))?, [16, 2, 2]);
+    assert_eq!(size(queue.launch(&group).threads((1, 10_000)))?, [1, 256, 1]);
     assert_eq!(size(queue.launch(&group).groups(2).group_size((32, 2)))?, [32, 2, 1]);
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anymetal_types::setters;
 
 use crate::buffer_uses::{BufferUses, MapMode};
-use crate::error::DeviceError;
+use crate::error::{DeviceError, quoted};
 use crate::interruption;
 
 pub use crate::storage_mode::StorageMode;
@@ -87,7 +87,7 @@ pub trait Buffer: Send + Sync + fmt::Debug {
         let _no_mapping = (range, mode);
         Err(DeviceError::Unsupported {
             device: "the device".to_owned(),
-            what: format!("a mapping of buffer `{}`", self.label()),
+            what: format!("a mapping of the buffer{}", quoted(self.label())),
             alternative: "copy its bytes with `read` and `write`".to_owned(),
         })
     }

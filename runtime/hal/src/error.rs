@@ -98,6 +98,19 @@ pub enum DeviceError {
         /// Its name.
         name: String,
     },
+    /// A threadgroup memory argument has no length.
+    #[error(
+        "kernel `{kernel}`: threadgroup memory {index} `{name}` has no length; give it by \
+         `threadgroup_memory({index}, bytes)`"
+    )]
+    NoThreadgroupLength {
+        /// The kernel.
+        kernel: String,
+        /// The argument's Metal index.
+        index: u32,
+        /// Its name.
+        name: String,
+    },
     /// An argument was given that the kernel does not have.
     #[error("kernel `{kernel}` has no {what} {index}; it has {}", describe_existing(existing))]
     SurplusArgument {
@@ -389,7 +402,7 @@ pub enum DeviceError {
         what: String,
     },
     /// A command that a kernel encoded cannot be executed.
-    #[error("command {command} of the indirect command buffer `{label}` cannot be executed: {reason}")]
+    #[error("command {command} of the indirect command buffer{} cannot be executed: {reason}", quoted(label))]
     InvalidCommand {
         /// The label of the indirect command buffer; may be empty.
         label: String,
@@ -400,7 +413,8 @@ pub enum DeviceError {
     },
     /// Commands that an indirect command buffer does not have.
     #[error(
-        "the commands {start} to {end} are not within the {capacity} of the indirect command buffer `{label}`"
+        "the commands {start} to {end} are not within the {capacity} of the indirect command buffer{}",
+        quoted(label)
     )]
     CommandsOutsideBuffer {
         /// The label of the indirect command buffer; may be empty.
@@ -436,7 +450,7 @@ pub enum DeviceError {
         what: Word,
     },
     /// The work was taken back before it ran.
-    #[error("the command buffer `{label}` was cancelled before it ran")]
+    #[error("the command buffer{} was cancelled before it ran", quoted(label))]
     Cancelled {
         /// Its label; may be empty.
         label: String,
@@ -448,19 +462,19 @@ pub enum DeviceError {
         limit: usize,
     },
     /// The buffer is mapped by the host in a way that excludes the access.
-    #[error("buffer `{label}` is mapped by the host; drop the mapping first")]
+    #[error("the buffer{} is mapped by the host; drop the mapping first", quoted(label))]
     BufferMapped {
         /// The buffer's label; may be empty.
         label: String,
     },
     /// Submitted or held work uses the buffer.
-    #[error("buffer `{label}` is used by work that has not ended")]
+    #[error("the buffer{} is used by work that has not ended", quoted(label))]
     BufferInUse {
         /// The buffer's label; may be empty.
         label: String,
     },
     /// Work that uses the buffer is held by a paused queue, so that it does not end by itself.
-    #[error("queue `{queue}` is paused and holds work that uses the buffer; resume it first")]
+    #[error("the queue{} is paused and holds work that uses the buffer; resume it first", quoted(queue))]
     HeldByPause {
         /// The queue's label; may be empty.
         queue: String,
@@ -474,7 +488,7 @@ pub enum DeviceError {
         reason: String,
     },
     /// A device that compiles and runs kernels by itself ended the command buffer without a result.
-    #[error("{device}: the command buffer `{label}` failed with {failure}: {reason}")]
+    #[error("{device}: the command buffer{} failed with {failure}: {reason}", quoted(label))]
     CommandBufferFailed {
         /// The device's name.
         device: String,
@@ -539,6 +553,7 @@ impl DeviceError {
             | E::TooManyResident { .. }
             | E::LogFault { .. }
             | E::MissingArgument { .. }
+            | E::NoThreadgroupLength { .. }
             | E::SurplusArgument { .. }
             | E::ArgumentTooShort { .. }
             | E::WrongType { .. }
@@ -584,6 +599,11 @@ fn describe_work(kernel: &Option<String>) -> String {
         Some(kernel) => format!("kernel `{kernel}`"),
         None => "a command buffer".to_owned(),
     }
+}
+
+/// A label as it follows the name of what has it, such as in "the queue `copies`"; nothing for an empty one.
+pub fn quoted(label: &str) -> String {
+    if label.is_empty() { String::new() } else { format!(" `{label}`") }
 }
 
 /// A buffer argument in the user's words.

@@ -274,7 +274,11 @@ pub(crate) fn threadgroup_layout(
     let mut by_slot = vec![0; kernel.threadgroup_slots() as usize];
     for argument in enabled(kernel, ArgumentKind::ThreadgroupMemory) {
         let given = lengths.iter().rev().find(|given| given.index == argument.index);
-        let given = given.ok_or_else(|| missing(kernel, argument))?;
+        let given = given.ok_or_else(|| DeviceError::NoThreadgroupLength {
+            kernel: kernel.name.clone(),
+            index: argument.index,
+            name: argument.name.clone(),
+        })?;
         check_length(kernel, argument, given.length)?;
         by_slot[argument.slot as usize] = given.length;
     }

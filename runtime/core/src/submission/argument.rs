@@ -5,7 +5,7 @@
 //! and graphs all bind through it. Invariant: a value that the declared type cannot hold is an error that
 //! names the argument; nothing is truncated.
 
-use anymetal_hal::artifact::{ArgumentInfo, ElementType};
+use anymetal_hal::artifact::{Access, ArgumentInfo, ElementType};
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
 use anymetal_types::scalar_value::Scalar;
@@ -29,6 +29,16 @@ impl<'a> ArgumentTarget<'a> {
     /// An argument of the kernel called `kernel`.
     pub fn new(kernel: &'a str, argument: &'a ArgumentInfo) -> Self {
         ArgumentTarget { kernel, argument }
+    }
+
+    /// The bytes of a value. A kernel that stores to the argument would store to a copy that nobody reads.
+    fn bytes_of_value(&self, bytes: Vec<u8>) -> Result<BoundResource, DeviceError> {
+        match self.argument.access {
+            Access::Read => Ok(BoundResource::Bytes(bytes)),
+            Access::Write | Access::ReadWrite => {
+                Err(self.wrong_type("a value, although the kernel writes to it: the result needs a buffer"))
+            }
+        }
     }
 
     /// The error for a value of another type.
@@ -96,7 +106,7 @@ impl<T: NoUninit> Argument for Inline<'_, T> {
             let problem = format!("`{name}` aligned to {align} instead of {declared_align}");
             return Err(target.wrong_type(problem));
         }
-        Ok(BoundResource::Bytes(bytemuck::bytes_of(self.0).to_vec()))
+        target.bytes_of_value(bytemuck::bytes_of(self.0).to_vec())
     }
 }
 
@@ -131,7 +141,7 @@ impl Argument for Scalar {
             ElementType::Vector(..) | ElementType::Struct(_) | ElementType::Other => None,
         };
         let bytes = bytes.ok_or_else(|| target.wrong_type(self.to_string()))?;
-        Ok(BoundResource::Bytes(bytes))
+        target.bytes_of_value(bytes)
     }
 }
 
@@ -152,6 +162,6 @@ impl<S: Into<Scalar> + Copy, const N: usize> Argument for [S; N] {
         }
         // A vector of three takes the room of four.
         bytes.resize(bytes.len().max(padded as usize), 0);
-        Ok(BoundResource::Bytes(bytes))
+        target.bytes_of_value(bytes)
     }
 }

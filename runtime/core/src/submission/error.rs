@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_hal::error::{DeviceError, ErrorClass, quoted};
 
 use crate::tenant::QuotaError;
 
@@ -18,13 +18,17 @@ pub enum ExecError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The work was taken back before it ran.
-    #[error("submission `{label}` was cancelled before it ran")]
+    #[error("the submission{} was cancelled before it ran", quoted(label))]
     Cancelled {
         /// Its label; may be empty.
         label: String,
     },
     /// It was to run after another submission, and that one failed.
-    #[error("submission `{label}` did not run, because `{dependency}` before it failed: {error}")]
+    #[error(
+        "the submission{} did not run, because the one before it{} failed: {error}",
+        quoted(label),
+        quoted(dependency)
+    )]
     DependencyFailed {
         /// Its label; may be empty.
         label: String,
@@ -35,8 +39,9 @@ pub enum ExecError {
     },
     /// All command buffers of the stream are taken, and none came back in time.
     #[error(
-        "stream `{stream}`: all {limit} command buffers are taken, and none came back within {} s: \
+        "all {limit} command buffers of the queue{} are taken, and none came back within {} s: \
          {uncommitted} were never committed, {committed} are waiting or running",
+        quoted(stream),
         waited.as_secs_f64()
     )]
     CommandBuffersExhausted {
@@ -55,7 +60,7 @@ pub enum ExecError {
     #[error(transparent)]
     Quota(#[from] QuotaError),
     /// The stream is paused, so what waits in it will not end by itself.
-    #[error("stream `{stream}` is paused with {waiting} submissions waiting; resume it first")]
+    #[error("the queue{} is paused with {waiting} submissions waiting; resume it first", quoted(stream))]
     Paused {
         /// The stream's label.
         stream: String,

@@ -137,7 +137,7 @@ fn threadgroup_memory_is_required_and_limited() {
     let layout =
         |kernel: &KernelInfo, lengths: &[ThreadgroupMemory]| threadgroup_layout(kernel, lengths, &limits());
     let given = |index, length| ThreadgroupMemory { index, length };
-    assert!(matches!(layout(&kernel, &[]), Err(DeviceError::MissingArgument { index: 0, .. })));
+    assert!(matches!(layout(&kernel, &[]), Err(DeviceError::NoThreadgroupLength { index: 0, .. })));
     assert!(matches!(layout(&kernel, &[given(0, 4), given(1, 4)]), Err(DeviceError::SurplusArgument { .. })));
     kernel.threadgroup_static_bytes = 10;
     let laid_out = layout(&kernel, &[given(0, 100)]).unwrap();
