@@ -167,9 +167,11 @@ impl Pipeline {
             true => TunedSizes::of(&info.name, fingerprint, &device.capabilities().hardware_name),
             false => TunedSizes::none(),
         };
+        // Sanitized launches run on one thread: dividing a small grid would only name its races differently.
+        let compute_units = if compiled.can_specialise() { device.capabilities().compute_units } else { 0 };
         let pipeline = Pipeline {
             shared: Arc::new(Shared {
-                signature: Arc::new(Signature::new(info, tuned)),
+                signature: Arc::new(Signature::new(info, tuned, compute_units)),
                 label,
                 executor,
                 interpreted: OnceLock::new(),
@@ -191,7 +193,8 @@ impl Pipeline {
     /// is tried again. The device evicts the least recently used code beyond `memory.code-bytes`, and the
     /// next launch with that size compiles it again.
     ///
-    /// Launches that give no size have 256, 32×8 or 32×4×2 threads, or what the kernel demands.
+    /// Launches that give no size have that of [`crate::tuning::default_group_size`], what tuning found, or
+    /// what the kernel demands.
     pub fn warm_up(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Result<(), Error> {
         let limits = self.shared.specialiser.device.capabilities();
         for size in sizes {

@@ -18,10 +18,12 @@ pub struct Signature {
     /// reflection.
     buffer_arguments: Vec<usize>,
     tuned: TunedSizes,
+    /// Those that the threadgroups of a launch are shared among; 0: they are not.
+    compute_units: u32,
 }
 
 impl Signature {
-    pub(crate) fn new(kernel: KernelInfo, tuned: TunedSizes) -> Self {
+    pub(crate) fn new(kernel: KernelInfo, tuned: TunedSizes, compute_units: u32) -> Self {
         let is_buffer = |&place: &usize| {
             let argument: &ArgumentInfo = &kernel.arguments[place];
             argument.enabled
@@ -30,7 +32,7 @@ impl Signature {
         };
         let mut buffer_arguments: Vec<usize> = (0..kernel.arguments.len()).filter(is_buffer).collect();
         buffer_arguments.sort_by_key(|&place| kernel.arguments[place].index);
-        Signature { kernel, buffer_arguments, tuned }
+        Signature { kernel, buffer_arguments, tuned, compute_units }
     }
 
     /// The reflection.
@@ -96,7 +98,7 @@ impl Signature {
         let fixed = kernel.required_threads_per_threadgroup.or(kernel.specialised_group);
         fixed
             .or_else(|| self.tuned.size(threads, dimensions, limit))
-            .unwrap_or_else(|| default_group_size(dimensions, limit))
+            .unwrap_or_else(|| default_group_size(threads, kernel, self.compute_units))
     }
 
     /// The sizes that measuring found.

@@ -187,8 +187,8 @@ impl<'a> Tuning<'a> {
     pub fn run(mut self, launch: impl for<'l> Fn(Launch<'l>) -> Launch<'l>) -> Result<Tuned, Error> {
         let (threads, dimensions) = self.grid(&launch)?;
         let kernel = self.pipeline.kernel();
-        let (width, limit) = (kernel.simd_width, kernel.max_threads_per_threadgroup);
-        let sizes = candidates(threads, dimensions, width, limit);
+        let compute_units = self.pipeline.device().capabilities().compute_units;
+        let sizes = candidates(threads, dimensions, kernel, compute_units);
         let mut failed = None;
         let (options, mut pipelines) = (self.options, BTreeMap::new());
         let measure = |size| {

@@ -1,30 +1,82 @@
-//! Which threadgroup sizes are worth measuring.
+//! Which threadgroup size launches have that name none, and which are worth measuring.
+
+use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 
 /// Sizes with more threads than this were never faster where they were tried, and many kernels' registers
 /// or threadgroup memory do not allow them; the limit of the kernel comes on top.
 const MAX_THREADS: u32 = 1024;
 
-/// A threadgroup size for a grid of that many dimensions: 256, 32×8 or 32×4×2, so that the lanes of a
-/// SIMD-group are neighbours along x; made smaller until it fits the limit.
-pub fn default_group_size(dimensions: usize, limit: u32) -> [u32; 3] {
-    let mut size = match dimensions {
-        0 | 1 => [256, 1, 1],
-        2 => [32, 8, 1],
-        _ => [32, 4, 2],
+/// Threads of a threadgroup where neither grid nor kernel say otherwise.
+const DEFAULT_THREADS: u32 = 256;
+/// Threads of a SIMD-group, which a threadgroup fills first.
+const SIMD_GROUP: u32 = 32;
+
+/// The threadgroup size of launches that name none, on a device with that many compute units, for a grid of
+/// threads. Where the grid is large these are 256, 32×8 or 32×4×2 threads.
+///
+/// Rows lie along the axis along which neighbouring threads access neighbouring memory
+/// ([`KernelInfo::leading_axis`]), no axis is longer than the grid along it (rounded up to a power of two),
+/// and further rows are added where they start no more idle threads. A grid too small to give each compute
+/// unit half a threadgroup is divided into SIMD-groups if the kernel cannot tell.
+pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, compute_units: u32) -> [u32; 3] {
+    // An empty grid has the size of a large one.
+    let grid = grid.map(|size| if size == 0 { u32::MAX } else { size });
+    let limit = kernel.max_threads_per_threadgroup.max(1);
+    let threads = grid.iter().fold(1u64, |product, &size| product.saturating_mul(size.into()));
+    let is_small = threads <= u64::from(compute_units) * u64::from(DEFAULT_THREADS / 2);
+    let wanted = if is_small && !observes_threadgroups(kernel) { SIMD_GROUP } else { DEFAULT_THREADS };
+    let wanted = 1 << wanted.min(limit).ilog2();
+    let longest = grid.map(|size| size.checked_next_power_of_two().unwrap_or(wanted).min(wanted));
+    let (order, row) = match kernel.leading_axis {
+        // Blocks of rows along x: most kernels of two and three axes read their neighbours.
+        0 => ([0, 1, 2], SIMD_GROUP),
+        // Threadgroups follow each other along x, so that the next one continues no row along another axis.
+        1 => ([1, 0, 2], DEFAULT_THREADS),
+        2 => ([2, 0, 1], DEFAULT_THREADS),
+        axis => panic!("a grid has no axis {axis}"),
     };
-    while size.iter().product::<u32>() > limit.max(1) {
-        // The last axis first: keeps rows long.
-        let axis = size.iter().rposition(|&threads| threads > 1).unwrap_or(0);
-        size[axis] = (size[axis] / 2).max(1);
+    let mut size = [1; 3];
+    let threads_of = |size: [u32; 3]| size.iter().product::<u32>();
+    size[order[0]] = longest[order[0]].min(row);
+    for axis in [order[1], order[2]] {
+        size[axis] = longest[axis].min((SIMD_GROUP.min(wanted) / threads_of(size)).max(1));
+    }
+    let started = |axis: usize, length: u32| u64::from(grid[axis].div_ceil(length)) * u64::from(length);
+    while threads_of(size) < wanted {
+        let has_room = |axis: &usize| 2 * size[*axis] <= longest[*axis];
+        // One part in eight more idle threads are as good as none.
+        let wastes_none =
+            |axis: &usize| 8 * started(*axis, 2 * size[*axis]) <= 9 * started(*axis, size[*axis]);
+        let others = [order[1], order[2]].into_iter().filter(has_room).filter(wastes_none);
+        let shorter = others.min_by_key(|&axis| size[axis]);
+        match shorter.or_else(|| Some(order[0]).filter(has_room)) {
+            Some(axis) => size[axis] *= 2,
+            None => break,
+        }
     }
     size
 }
 
-/// Powers of two along each axis that make up whole SIMD-groups of `simd_width` threads, up to `limit`
-/// threads; the default size first. No axis is longer than the grid along it, rounded up to a power of two.
-pub fn candidates(grid: [u32; 3], dimensions: usize, simd_width: u32, limit: u32) -> Vec<[u32; 3]> {
-    let first = default_group_size(dimensions, limit);
-    let limit = limit.clamp(1, MAX_THREADS);
+/// Whether a kernel asks for anything that tells how its grid is divided.
+fn observes_threadgroups(kernel: &KernelInfo) -> bool {
+    let is_of_grid = |attribute: &String| {
+        ["thread_position_in_grid", "threads_per_grid", "grid_size", "grid_origin"].contains(&&**attribute)
+    };
+    kernel.threadgroup_static_bytes > 0
+        || !kernel.thread_attributes.iter().all(is_of_grid)
+        || kernel.arguments.iter().any(|argument| argument.kind == ArgumentKind::ThreadgroupMemory)
+}
+
+/// Powers of two along each axis that make up whole SIMD-groups, up to the kernel's limit of threads; the
+/// default size first. No axis is longer than the grid along it, rounded up to a power of two.
+pub fn candidates(
+    grid: [u32; 3],
+    dimensions: usize,
+    kernel: &KernelInfo,
+    compute_units: u32,
+) -> Vec<[u32; 3]> {
+    let first = default_group_size(grid, kernel, compute_units);
+    let (limit, simd_width) = (kernel.max_threads_per_threadgroup.clamp(1, MAX_THREADS), kernel.simd_width);
     let longest = |axis: usize| match axis < dimensions.max(1) {
         true => grid[axis].max(1).checked_next_power_of_two().unwrap_or(limit).min(limit),
         false => 1,
@@ -50,31 +102,69 @@ pub fn candidates(grid: [u32; 3], dimensions: usize, simd_width: u32, limit: u32
 mod tests {
     use super::*;
 
+    fn kernel(limit: u32) -> KernelInfo {
+        KernelInfo::new("k", "k").max_threads_per_threadgroup(limit).simd_width(32)
+    }
+
+    fn default_size(grid: [u32; 3], limit: u32) -> [u32; 3] {
+        default_group_size(grid, &kernel(limit), 2)
+    }
+
     #[test]
     fn default_group_sizes_respect_the_limit() {
-        assert_eq!(default_group_size(1, 1024), [256, 1, 1]);
-        assert_eq!(default_group_size(1, 100), [64, 1, 1]);
-        assert_eq!(default_group_size(2, 1024), [32, 8, 1]);
-        assert_eq!(default_group_size(2, 128), [32, 4, 1]);
-        assert_eq!(default_group_size(3, 1024), [32, 4, 2]);
-        assert_eq!(default_group_size(3, 64), [32, 2, 1]);
-        assert_eq!(default_group_size(3, 1), [1, 1, 1]);
+        const FAR: u32 = 1 << 20;
+        assert_eq!(default_size([FAR, 1, 1], 1024), [256, 1, 1]);
+        assert_eq!(default_size([FAR, 1, 1], 100), [64, 1, 1]);
+        assert_eq!(default_size([FAR, FAR, 1], 1024), [32, 8, 1]);
+        assert_eq!(default_size([u32::MAX; 3], 1024), [32, 4, 2]);
+        assert_eq!(default_size([FAR, FAR, 1], 128), [32, 4, 1]);
+        assert_eq!(default_size([FAR; 3], 64), [32, 2, 1]);
+        assert_eq!(default_size([FAR; 3], 1), [1, 1, 1]);
+        assert_eq!(default_size([0, 0, 0], 0), [1, 1, 1]);
+        assert_eq!(default_size([0, 1, 1], 1024), [256, 1, 1], "nothing is launched");
+    }
+
+    #[test]
+    fn default_group_sizes_follow_narrow_grids() {
+        assert_eq!(default_size([1, 100_000, 1], 1024), [1, 256, 1]);
+        assert_eq!(default_size([1, 1, 100_000], 1024), [1, 1, 256]);
+        assert_eq!(default_size([3, 100_000, 1], 1024), [4, 64, 1]);
+        assert_eq!(default_size([100_000, 3, 1], 1024), [256, 1, 1], "a fourth row would be idle");
+        assert_eq!(default_size([16, 16, 4096], 1024), [16, 4, 4]);
+    }
+
+    #[test]
+    fn default_group_sizes_follow_the_leading_axis() {
+        let size = |axis: u8, grid| default_group_size(grid, &kernel(1024).leading_axis(axis), 2);
+        assert_eq!(size(1, [1000, 1000, 1]), [1, 256, 1]);
+        assert_eq!(size(1, [1000, 8, 1]), [32, 8, 1]);
+        assert_eq!(size(2, [100, 100, 1000]), [1, 1, 256]);
+    }
+
+    #[test]
+    fn small_grids_are_shared_among_compute_units() {
+        assert_eq!(default_size([256, 1, 1], 1024), [32, 1, 1]);
+        assert_eq!(default_size([257, 1, 1], 1024), [256, 1, 1]);
+        assert_eq!(default_size([4, 4, 4], 1024), [4, 4, 2]);
+        let observing = kernel(1024).thread_attributes(vec!["thread_index_in_threadgroup".to_owned()]);
+        assert_eq!(default_group_size([256, 1, 1], &observing, 2), [256, 1, 1], "it can tell");
     }
 
     #[test]
     fn candidates_are_whole_simd_groups_within_grid_and_limit() {
-        let line = candidates([1 << 20, 1, 1], 1, 32, 1024);
+        let candidates = |grid, dimensions, limit| candidates(grid, dimensions, &kernel(limit), 2);
+        let line = candidates([1 << 20, 1, 1], 1, 1024);
         assert_eq!(line[0], [256, 1, 1]);
         assert_eq!(line.len(), 6, "{line:?}");
-        assert_eq!(candidates([100, 1, 1], 1, 32, 1024), [[256, 1, 1], [32, 1, 1], [64, 1, 1], [128, 1, 1]]);
-        let plane = candidates([640, 3, 1], 2, 32, 256);
-        assert!(plane.iter().skip(1).all(|size| size[1] <= 4 && size.iter().product::<u32>() <= 256));
+        assert_eq!(candidates([300, 1, 1], 1, 1024).len(), 5, "up to 512");
+        let plane = candidates([640, 3, 1], 2, 256);
+        assert!(plane.iter().all(|size| size[1] <= 4 && size.iter().product::<u32>() <= 256));
         assert!(plane.contains(&[64, 4, 1]) && !plane.contains(&[8, 2, 1]));
     }
 
     #[test]
     fn tiny_limits_leave_the_default() {
-        assert_eq!(candidates([10, 1, 1], 1, 32, 8), [[8, 1, 1]]);
-        assert_eq!(candidates([0, 0, 0], 3, 32, 0).len(), 1);
+        assert_eq!(candidates([10, 1, 1], 1, &kernel(8), 2), [[8, 1, 1]]);
+        assert_eq!(candidates([0, 0, 0], 3, &kernel(0), 2).len(), 1);
     }
 }

@@ -11,6 +11,7 @@ use anymetal_hal::artifact::{
 };
 use anymetal_ir::{self as ir, Kernel, Module};
 use anymetal_opt::{SpecialiseError, extract_kernel, specialise};
+use anymetal_simd::lane_order::leading_axis;
 use anymetal_types::texture::BindingRole;
 
 use crate::access::MemoryUse;
@@ -43,6 +44,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.loads_pointers = loads_pointers(module, kernel);
     info.grid_barriers = has_grid_barrier(module, kernel);
     info.threadgroup_reserve = module.threadgroup_reserve;
+    info.leading_axis = leading_axis(module.function(kernel.function));
     let most = kernel.max_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP);
     info.max_threads_per_threadgroup = most.clamp(1, MAX_THREADS_PER_THREADGROUP);
     info.required_threads_per_threadgroup = kernel.required_threads;

@@ -1,8 +1,10 @@
-//! Whether the lanes of a SIMD-group should run along y instead of x.
+//! Along which axis of the grid the lanes of a SIMD-group should run.
 //!
 //! Metal numbers the threads of a threadgroup along x, and so do SIMD-groups here. Kernels that use x as
 //! the row of a matrix then touch one row per lane: 32 lines per access, of which other SIMD-groups use the
 //! rest. Kernels that cannot observe which threads share a SIMD-group may run with lanes along y.
+//!
+//! Launches that name no threadgroup size have rows along the axis that [`leading_axis`] names.
 //!
 //! Invariant: apart from [`is_free`], which guarantees equal results in any order of a threadgroup's
 //! threads, this is about speed alone, so estimates of strides suffice.
@@ -28,10 +30,10 @@ enum Step {
     Unknown,
 }
 
-/// Along x and y.
-type Steps = [Step; 2];
+/// Along x, y and z.
+type Steps = [Step; 3];
 
-const NONE: Steps = [Step::By(0); 2];
+const NONE: Steps = [Step::By(0); 3];
 
 /// Whether whole threadgroups of this size run faster with lanes along y, and may.
 pub fn prefers_y_major(function: &Function, size: [u32; 3]) -> bool {
@@ -40,13 +42,22 @@ pub fn prefers_y_major(function: &Function, size: [u32; 3]) -> bool {
     if size[0] == 1 || size[1] == 1 || !has_rules || !is_free(function) {
         return false;
     }
-    let mut costs = Costs::new(function);
-    for _ in 0..PASSES {
-        costs.costs = [0; 2];
-        costs.block(function.body, 0);
-    }
-    let [x, y] = costs.costs;
+    let [x, y, _] = Costs::of(function).all;
     y.saturating_mul(2) < x
+}
+
+/// The axis along which neighbouring threads access neighbouring memory, where x costs one and a half times
+/// as much: 0 for x, which also stands for no difference, 1 for y, 2 for z. Stores count twice, since a line
+/// that is stored to in part is read first: a transpose has its rows where it stores.
+pub fn leading_axis(function: &Function) -> u8 {
+    let costs = Costs::of(function);
+    let [x, y, z] = [0, 1, 2].map(|axis| match costs.moves[axis] {
+        true => costs.all[axis].saturating_add(costs.stores[axis]),
+        // All threads along it access the same memory.
+        false => u64::MAX,
+    });
+    let (best, cost) = if z < y { (2, z) } else { (1, y) };
+    if cost.saturating_mul(3) < x.saturating_mul(2) { best } else { 0 }
 }
 
 /// Whether a kernel asks neither for places in SIMD-groups or in the order of the threads nor for what lanes
@@ -69,7 +80,7 @@ fn is_free(function: &Function) -> bool {
     })
 }
 
-/// What accesses cost with lanes along x and along y.
+/// What accesses cost with lanes along each axis.
 struct Costs<'a> {
     function: &'a Function,
     incoming: IncomingValues,
@@ -78,10 +89,24 @@ struct Costs<'a> {
     locals: Vec<Option<Steps>>,
     /// The local that a pointer leads to.
     roots: Vec<Option<usize>>,
-    costs: [u64; 2],
+    /// Of all accesses.
+    all: [u64; 3],
+    /// Of the stores among them.
+    stores: [u64; 3],
+    /// Whether an access differs along the axis.
+    moves: [bool; 3],
 }
 
 impl<'a> Costs<'a> {
+    fn of(function: &'a Function) -> Self {
+        let mut costs = Self::new(function);
+        for _ in 0..PASSES {
+            (costs.all, costs.stores) = ([0; 3], [0; 3]);
+            costs.block(function.body, 0);
+        }
+        costs
+    }
+
     fn new(function: &'a Function) -> Self {
         Self {
             function,
@@ -89,7 +114,9 @@ impl<'a> Costs<'a> {
             values: vec![NONE; function.values.len()],
             locals: vec![None; function.locals.len()],
             roots: vec![None; function.values.len()],
-            costs: [0; 2],
+            all: [0; 3],
+            stores: [0; 3],
+            moves: [false; 3],
         }
     }
 
@@ -122,10 +149,12 @@ impl<'a> Costs<'a> {
         match data.op {
             Op::Load { ptr, .. } => {
                 let bytes = self.function.ty(data.result.expect("a load has a result")).size();
-                self.access(ptr, bytes, loops);
+                let costs = self.access(ptr, bytes, loops);
+                self.all = added(self.all, costs);
             }
             Op::Store { ptr, value, .. } => {
-                self.access(ptr, self.function.ty(value).size(), loops);
+                let costs = self.access(ptr, self.function.ty(value).size(), loops);
+                (self.all, self.stores) = (added(self.all, costs), added(self.stores, costs));
                 if let Some(local) = self.roots[ptr.index()] {
                     let steps = self.steps(value);
                     self.locals[local] = Some(self.locals[local].map_or(steps, |other| joined(other, steps)));
@@ -145,19 +174,19 @@ impl<'a> Costs<'a> {
         };
     }
 
-    fn access(&mut self, pointer: Value, bytes: u32, loops: u32) {
+    /// What an access costs with lanes along each axis.
+    fn access(&mut self, pointer: Value, bytes: u32, loops: u32) -> [u64; 3] {
         assert!(loops <= MAX_WEIGHTED_LOOPS, "the loop depth is capped");
         if self.function.pointer_space(pointer) == Space::Thread {
-            return;
+            return [0; 3];
         }
         let weight = ROUNDS.pow(loops);
-        for (cost, step) in self.costs.iter_mut().zip(self.values[pointer.index()]) {
-            let each = match step {
-                Step::By(by) if by.unsigned_abs() <= 2 * u64::from(bytes) => 1,
-                _ => APART,
-            };
-            *cost = cost.saturating_add(each * weight);
-        }
+        let steps = self.values[pointer.index()];
+        self.moves = std::array::from_fn(|axis| self.moves[axis] || steps[axis] != Step::By(0));
+        steps.map(|step| match step {
+            Step::By(by) if by.unsigned_abs() <= 2 * u64::from(bytes) => weight,
+            _ => APART * weight,
+        })
     }
 
     fn steps(&self, value: Value) -> Steps {
@@ -168,7 +197,7 @@ impl<'a> Costs<'a> {
         let of = |value: Value| self.steps(value);
         match *op {
             Op::Query(
-                Query::ThreadPositionInGrid(axis @ 0..2) | Query::ThreadPositionInThreadgroup(axis @ 0..2),
+                Query::ThreadPositionInGrid(axis @ 0..3) | Query::ThreadPositionInThreadgroup(axis @ 0..3),
             ) => std::array::from_fn(|at| Step::By(i64::from(at == usize::from(axis)))),
             Op::Cast(CastOp::ZExt | CastOp::SExt | CastOp::Trunc, a) => of(a),
             Op::Binary(BinOp::Add, a, b) => sum(of(a), of(b), 1),
@@ -212,6 +241,10 @@ impl<'a> Costs<'a> {
         });
         steps
     }
+}
+
+fn added(a: [u64; 3], b: [u64; 3]) -> [u64; 3] {
+    std::array::from_fn(|axis| a[axis].saturating_add(b[axis]))
 }
 
 fn sum(a: Steps, b: Steps, times: i64) -> Steps {
@@ -264,6 +297,26 @@ mod tests {
         assert!(!is_y_major(&row_is_y, [32, 32, 1]));
         let no_y = ROW_IS_X.replace("mul v2, v1", "add v2, v1").replace("add v4, v3", "add v4, v1");
         assert!(!is_y_major(&no_y, [32, 32, 1]), "reading one place is no better");
+    }
+
+    #[test]
+    fn the_leading_axis_is_that_of_neighbours_in_memory() {
+        let leading = |body: &str| {
+            let text = format!(
+                "func f0 \"f\" (v0: ptr.device, v1: i64) {{
+  v10 = query.thread_position_in_grid.x : i32
+  v11 = query.thread_position_in_grid.z : i32
+  v2 = zext v10 : i64
+  v3 = zext v11 : i64
+{body}
+}}
+"
+            );
+            leading_axis(&anymetal_ir::parse_module(&text).unwrap().functions[0])
+        };
+        assert_eq!(leading(ROW_IS_X), 2);
+        assert_eq!(leading(&ROW_IS_X.replace("mul v2, v1", "mul v3, v1").replace("v4, v3", "v4, v2")), 0);
+        assert_eq!(leading(&ROW_IS_X.replace("add v4, v3", "add v4, v2")), 0, "no axis is good");
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub(crate) struct KernelCall {
     /// The grid in whole threadgroups
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse, conflicts_with = "threads")]
     groups: Option<Extent>,
-    /// Threads per threadgroup (default: what `anymetal tune` found, or 256, 32,8 or 32,4,2, or less if the
-    /// kernel allows less)
+    /// Threads per threadgroup (default: what `anymetal tune` found, or what suits grid and kernel: 256,
+    /// 32,8 or 32,4,2 over large grids)
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
     group: Option<Extent>,
     /// Keep all threadgroups in progress at once, for a kernel with barriers of the grid
@@ -166,7 +166,9 @@ impl KernelCall {
         match (self.group_given(), &self.groups) {
             (Some(group), _) => check_group(group, choice).map(|()| Some(group)),
             (None, Some(groups)) if kernel.required_threads_per_threadgroup.is_none() => {
-                Ok(Some(default_group_size(groups.dimensions(), kernel.max_threads_per_threadgroup)))
+                let most = |axis| if axis < groups.dimensions() { u32::MAX } else { 1 };
+                let compute_units = choice.device.capabilities().compute_units;
+                Ok(Some(default_group_size([0, 1, 2].map(most), kernel, compute_units)))
             }
             (None, _) => Ok(None),
         }

@@ -253,6 +253,10 @@ pub struct KernelInfo {
     /// its grids in threadgroups of that size whatever a launch's own. Faults are told in the launch's terms.
     #[serde(default)]
     pub executed_group: Option<[u32; 3]>,
+    /// The axis, 0 to 2, along which neighbouring threads access neighbouring memory: threadgroups that a
+    /// launch leaves to us have their rows along it.
+    #[serde(default)]
+    pub leading_axis: u8,
     /// It has barriers of the grid: it needs a cooperative launch.
     #[serde(default)]
     pub grid_barriers: bool,
@@ -293,6 +297,7 @@ setters!(KernelInfo {
     specialised_group: Option<[u32; 3]>,
     whole_threadgroups_only: bool,
     executed_group: Option<[u32; 3]>,
+    leading_axis: u8,
     grid_barriers: bool,
     independent_simdgroups: bool,
     loads_pointers: bool,
@@ -431,6 +436,7 @@ impl KernelInfo {
             specialised_group: None,
             whole_threadgroups_only: false,
             executed_group: None,
+            leading_axis: 0,
             grid_barriers: false,
             independent_simdgroups: false,
             loads_pointers: false,
