@@ -160,9 +160,11 @@ fn prepare_error(module: &Module, kernel: &str, error: PrepareError) -> CompileE
                 .map(|c| describe(c, true));
             CompileError::MissingConstants { kernel: kernel.to_owned(), missing: missing.collect() }
         }
-        PrepareError::Specialise(error @ SpecialiseError::ConditionNotConstant { .. }) => {
-            CompileError::ArgumentCondition { message: error.to_string() }
-        }
+        PrepareError::Specialise(
+            error @ (SpecialiseError::ConditionNotConstant { .. }
+            | SpecialiseError::NoSuchIndex { .. }
+            | SpecialiseError::SharedIndex { .. }),
+        ) => CompileError::ArgumentCondition { message: error.to_string() },
         error => CompileError::TooLarge {
             kernel: kernel.to_owned(),
             reason: format!("{error}{}", largest_line(module)),

@@ -132,6 +132,7 @@ fn measure(name: &str, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Re
         element_align: 4,
         reference: false,
         access: Access::ReadWrite,
+        index_by: None,
         enabled_by: None,
         enabled: true,
     };

@@ -106,8 +106,11 @@ pub struct KernelArg {
     pub name: String,
     /// The kind of binding.
     pub kind: ArgKind,
-    /// Metal's index.
+    /// Metal's index. With `index_by` the index that 0 would stand for, until specialisation.
     pub index: u32,
+    /// The index that function constants specify, as in `[[buffer(c)]]`: a function without parameters that
+    /// returns `i32`. `None` after specialisation.
+    pub index_by: Option<FuncId>,
     /// The pointer's space.
     pub space: Space,
     /// The element's type as MSL spells it.
@@ -128,6 +131,18 @@ pub struct KernelArg {
     /// Whether the argument is declared. True until specialisation finds `enabled_by` false; from
     /// then on nothing is bound at its index and its parameter is not used.
     pub enabled: bool,
+}
+
+impl KernelArg {
+    /// The functions that specialisation evaluates for the argument.
+    pub fn evaluated(&self) -> impl Iterator<Item = FuncId> {
+        self.index_by.into_iter().chain(self.enabled_by)
+    }
+
+    /// The same, to be renumbered.
+    pub fn evaluated_mut(&mut self) -> impl Iterator<Item = &mut FuncId> {
+        self.index_by.iter_mut().chain(&mut self.enabled_by)
+    }
 }
 
 /// An entry point.

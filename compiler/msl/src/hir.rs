@@ -39,12 +39,12 @@ pub use argument_buffer::{
 };
 pub use constant::ConstValue;
 pub use expr::{
-    BinaryOp, CastKind, CompareOp, Expr, ExprKind, FuncId, GlobalId, LocalId, LogicalOp, UnaryOp,
+    BinaryOp, CastKind, CompareOp, Expr, ExprKind, FuncId, GlobalId, LocalId, LogicalOp, ResourceId, UnaryOp,
 };
 pub use layout::{FieldAlign, Layout, MAX_OBJECT_BYTES};
 pub use program::{
-    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, GRID_ORIGIN, GRID_SIZE, Global,
-    Kernel, KernelParam, KernelParamKind, Local, Program, ResourceKind, StageInMember, TensorParam,
+    Binding, DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, GRID_ORIGIN, GRID_SIZE,
+    Global, Kernel, KernelParam, KernelParamKind, Local, Program, ResourceKind, StageInMember, TensorParam,
     ThreadgroupVar, ThreadgroupVarId,
 };
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};

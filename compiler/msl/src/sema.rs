@@ -153,7 +153,7 @@ use crate::ast::{Item, ItemKind};
 use crate::functions::{FunctionHandle, FunctionHandles};
 use crate::hir::{Kernel, Program};
 use crate::stack::on_large_stack;
-use anymetal_diagnostics::{EnabledWarnings, Sink, Span};
+use anymetal_diagnostics::{Diagnostic, EnabledWarnings, Sink, Span};
 use arena::Arena;
 use checker::Checker;
 use kernel::EntranceKind;
@@ -343,7 +343,15 @@ fn check_visible<'a>(
     }
     let name = entrance.name.clone();
     let kernel = Kernel { name, function, params: Vec::new(), max_threads: None, required_threads: None };
-    (collect::program(checker, function, kernel), found)
+    let program = collect::program(checker, function, kernel);
+    let Some(resource) = program.as_ref().and_then(|program| program.kernel.params.first()) else {
+        return (program, found);
+    };
+    let mut found = found;
+    let message =
+        format!("`{}` is bound for kernels: functions for other libraries cannot use it", resource.name);
+    found.push(Diagnostic::error("unsupported-feature", resource.span, message));
+    (None, found)
 }
 
 fn check_entrance<'a>(

@@ -1,9 +1,9 @@
 //! Extracts one kernel and its dependences from a module.
 
 use anymetal_analysis::used_functions;
-use anymetal_ir::{FuncId, Kernel, Module, Op};
+use anymetal_ir::{FuncId, Kernel, KernelArg, Module, Op};
 
-/// A module with only the kernel of that name, its functions and its `enabled_by` functions. Data
+/// A module with only the kernel of that name, its functions and those of its arguments. Data
 /// tables are kept whole, so that their indices do not change. `None` if there is no such kernel.
 pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
     Some(extract(module, module.kernel(name)?.clone()))
@@ -12,7 +12,7 @@ pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
 /// A module with that kernel only, which need not be one of the module's.
 pub(super) fn extract(module: &Module, mut kernel: Kernel) -> Module {
     let mut roots = vec![kernel.function];
-    roots.extend(kernel.args.iter().filter_map(|arg| arg.enabled_by));
+    roots.extend(kernel.args.iter().flat_map(KernelArg::evaluated));
     let mut used = used_functions(module, &roots);
     used.sort_unstable();
     let new_id = |id: FuncId| {
@@ -32,7 +32,7 @@ pub(super) fn extract(module: &Module, mut kernel: Kernel) -> Module {
     assert_eq!(params, kernel.args.len(), "a kernel's function has one parameter for each argument");
     kernel.function = new_id(kernel.function);
     for arg in &mut kernel.args {
-        arg.enabled_by = arg.enabled_by.map(new_id);
+        arg.evaluated_mut().for_each(|id| *id = new_id(*id));
     }
     Module {
         files: module.files.clone(),

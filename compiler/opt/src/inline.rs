@@ -1,6 +1,6 @@
 //! Inlines every call.
 //!
-//! Afterwards the module holds the kernels' functions and the `enabled_by` functions only, none of
+//! Afterwards the module holds the kernels' functions and those of their arguments only, none of
 //! them with a call. Callees are done before callers, so each body is copied complete. Returns
 //! that end the callee become plain control flow where possible (`returns`); the others
 //! store the result in a local and leave a `scope` around the copy.
@@ -13,8 +13,8 @@ use super::substitution::Substitution;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_TOTAL_INSTRUCTIONS};
 use anymetal_analysis::{nesting, used_functions};
 use anymetal_ir::{
-    Block, FuncId, Function, Inst, InstData, Label, Local, MAX_NESTING, Module, Op, Value, ValueData,
-    ValueDef,
+    Block, FuncId, Function, Inst, InstData, KernelArg, Label, Local, MAX_NESTING, Module, Op, Value,
+    ValueData, ValueDef,
 };
 
 /// Why a module cannot be inlined.
@@ -45,7 +45,7 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
     let mut roots: Vec<FuncId> = Vec::new();
     for kernel in &module.kernels {
         roots.push(kernel.function);
-        roots.extend(kernel.args.iter().filter_map(|arg| arg.enabled_by));
+        roots.extend(kernel.args.iter().flat_map(KernelArg::evaluated));
     }
     let order = used_functions(module, &roots);
     let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
@@ -172,8 +172,8 @@ pub(super) fn keep_functions(module: &mut Module, roots: &[FuncId]) {
     for kernel in &mut module.kernels {
         kernel.function = numbers[kernel.function.index()].expect("a kernel's function is kept");
         for arg in &mut kernel.args {
-            let number = |id: FuncId| numbers[id.index()].expect("the function of a condition is kept");
-            arg.enabled_by = arg.enabled_by.map(number);
+            let number = |id: FuncId| numbers[id.index()].expect("a function of an argument is kept");
+            arg.evaluated_mut().for_each(|id| *id = number(*id));
         }
     }
 }

@@ -16,7 +16,7 @@ use super::manager::PassManager;
 use super::pipeline::simplify_function;
 use crate::limits::MAX_KEPT_STACK_BYTES;
 use anymetal_analysis::{has_callable_arguments, is_callable, local_uses, private_pointers, used_functions};
-use anymetal_ir::{FuncId, Function, Module, Op};
+use anymetal_ir::{FuncId, Function, KernelArg, Module, Op};
 
 /// Which calls stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,8 +82,8 @@ fn roots(module: &Module) -> Vec<FuncId> {
     let kernels = module.kernels.iter();
     kernels
         .flat_map(|kernel| {
-            let conditions = kernel.args.iter().filter_map(|arg| arg.enabled_by);
-            std::iter::once(kernel.function).chain(conditions)
+            let of_arguments = kernel.args.iter().flat_map(KernelArg::evaluated);
+            std::iter::once(kernel.function).chain(of_arguments)
         })
         .collect()
 }

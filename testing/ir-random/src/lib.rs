@@ -330,6 +330,7 @@ fn argument(name: &str, index: u32, space: Space, access: Access) -> KernelArg {
         element_align: 16,
         reference: false,
         access,
+        index_by: None,
         enabled_by: None,
         enabled: true,
     }

@@ -21,6 +21,7 @@ pub(crate) fn argument(position: usize, space: Space) -> KernelArg {
         element_align: 4,
         reference: false,
         access: Access::ReadWrite,
+        index_by: None,
         enabled_by: None,
         enabled: true,
     }

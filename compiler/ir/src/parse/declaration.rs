@@ -169,12 +169,14 @@ impl Parser<'_> {
         let (element_size, element_align) = self.size_and_align()?;
         let access = self.named("an access", Access::from_name)?;
         let reference = self.eat_word("reference")?;
+        let index_by = if self.eat_word("index_by")? { Some(FuncId(self.entity("f")?)) } else { None };
         let enabled_by = if self.eat_word("enabled_by")? { Some(FuncId(self.entity("f")?)) } else { None };
         let enabled = !self.eat_word("disabled")?;
         Ok(KernelArg {
             name,
             kind,
             index,
+            index_by,
             space,
             type_name,
             element,

@@ -127,6 +127,9 @@ fn argument(out: &mut String, arg: &KernelArg) -> fmt::Result {
     if arg.reference {
         out.push_str(" reference");
     }
+    if let Some(function) = arg.index_by {
+        write!(out, " index_by {function}")?;
+    }
     if let Some(function) = arg.enabled_by {
         write!(out, " enabled_by {function}")?;
     }

@@ -8,7 +8,7 @@
 //! - the call graph has no cycle;
 //! - a kernel's function returns nothing and has one parameter per argument, a pointer into the
 //!   argument's space: device or constant for a buffer, threadgroup for threadgroup memory;
-//! - an `enabled_by` function has no parameter and returns `bool`.
+//! - an `enabled_by` function has no parameter and returns `bool`, an `index_by` function likewise `i32`.
 //!
 //! Function
 //! - each block and each instruction appears at most once, reached from the body;

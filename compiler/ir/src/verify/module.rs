@@ -75,13 +75,14 @@ fn check_argument(module: &Module, kernel: &Kernel, arg: &KernelArg, ty: Option<
     if !arg.element_align.is_power_of_two() {
         report(format!("the alignment {} is not a power of two", arg.element_align));
     }
-    if let Some(id) = arg.enabled_by {
+    let evaluated = [(arg.enabled_by, Type::BOOL), (arg.index_by, Type::I32)];
+    for (id, ret) in evaluated.into_iter().filter_map(|(id, ret)| id.map(|id| (id, ret))) {
         let fits = module
             .functions
             .get(id.index())
-            .is_some_and(|function| function.params.is_empty() && function.ret == Some(Type::BOOL));
+            .is_some_and(|function| function.params.is_empty() && function.ret == Some(ret));
         if !fits {
-            report(format!("{id} is not a function without parameters that returns bool"));
+            report(format!("{id} is not a function without parameters that returns {ret}"));
         }
     }
 }

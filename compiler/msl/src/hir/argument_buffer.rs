@@ -81,8 +81,12 @@ const MAX_MEMBERS: usize = 1 << 16;
 /// first number of the path points to, and so on; `None` if there is no such argument or member or it points
 /// to no structure.
 pub fn argument_layout(program: &Program, index: u32, path: &[u32]) -> Option<ArgumentLayout> {
-    let element = program.kernel.params.iter().find_map(|param| match &param.kind {
-        KernelParamKind::Buffer { index: own, element, .. } if *own == index => Some(element.ty),
+    let element = program.kernel.arguments().find_map(|param| match &param.kind {
+        KernelParamKind::Buffer { binding, element, .. }
+            if binding.index == index && binding.index_by.is_none() =>
+        {
+            Some(element.ty)
+        }
         _ => None,
     })?;
     let types = &program.types;

@@ -16,6 +16,10 @@ pub struct LocalId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct GlobalId(pub u32);
 
+/// A resource at program scope (MSL 5.9).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ResourceId(pub u32);
+
 /// One-operand arithmetic, elementwise on vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnaryOp {
@@ -216,6 +220,8 @@ pub enum ExprKind {
     FunctionConstant(FunctionConstantId),
     /// Whether a function constant was given a value.
     FunctionConstantDefined(FunctionConstantId),
+    /// A resource at program scope. Programs have none: there it is the value of a parameter.
+    Resource(ResourceId),
     /// A fact about the thread, as [`KernelParamKind::Thread`](super::KernelParamKind::Thread) says, of a
     /// variable outside of functions.
     ThreadFact {

@@ -30,7 +30,7 @@ pub struct Local {
 pub struct Function {
     /// For people; not unique (`f<float, 4>`).
     pub name: String,
-    /// The parameters: the first locals. They own their (by-value) contents.
+    /// The parameters, which are locals. They own their (by-value) contents.
     pub params: Vec<LocalId>,
     /// The result; `void`, or a pointer for a reference.
     pub ret: Ty,
@@ -113,44 +113,55 @@ pub struct TensorParam {
     pub strides_at: u64,
 }
 
+/// Where the host binds an argument.
+#[derive(Clone, Debug, Default)]
+pub struct Binding {
+    /// Metal's index, given or assigned; the distance from [`Self::index_by`] if there is one.
+    pub index: u32,
+    /// The index that function constants specify (MSL 5.8.1.4): an `int` value of them only.
+    pub index_by: Option<Expr>,
+    /// The condition of `[[function_constant(c)]]`: a `bool` value of function constants only.
+    pub enabled: Option<Expr>,
+}
+
 /// What a kernel's parameter is.
 #[derive(Clone, Debug)]
 pub enum KernelParamKind {
     /// A pointer or reference to a buffer at `[[buffer(index)]]`.
     Buffer {
-        /// Metal's index, given or assigned.
-        index: u32,
+        /// Its place among buffers.
+        binding: Binding,
         /// The element with its qualifiers and space (device or constant).
         element: QualTy,
         /// Declared as a reference.
         is_reference: bool,
-        /// The condition of `[[function_constant(c)]]`: a `bool` value of function constants only.
-        enabled: Option<Expr>,
     },
     /// A pointer or reference to threadgroup memory at `[[threadgroup(index)]]`.
     ThreadgroupMemory {
-        /// Metal's index.
-        index: u32,
+        /// Its place among threadgroup memory.
+        binding: Binding,
         /// The element.
         element: QualTy,
         /// Declared as a reference.
         is_reference: bool,
-        /// As for buffers.
-        enabled: Option<Expr>,
     },
     /// A texture at `[[texture(index)]]`, a sampler at `[[sampler(index)]]`, a table of visible functions or
     /// a tensor at `[[buffer(index)]]`, or an array of them that takes as many indices.
     Resource {
         /// Which.
         kind: ResourceKind,
-        /// Metal's index of the first.
-        index: u32,
+        /// The place of the first.
+        binding: Binding,
         /// How many; 1 for one that is no array.
         count: u32,
         /// The type of one.
         element: Ty,
-        /// As for buffers.
-        enabled: Option<Expr>,
+    },
+    /// A structure of resources, or an array of pointers, passed by value (MSL 2.12.2): each member, at any
+    /// depth, is an argument. The entry fills it in.
+    Structure {
+        /// The members, of the first three kinds, and where each is, in bytes from the start.
+        members: Vec<(u64, KernelParam)>,
     },
     /// A structure of stage-in data (`[[stage_in]]`, MSL specification 5.2.4), which the entry fills in.
     StageIn {
@@ -257,17 +268,51 @@ impl KernelParamKind {
     pub fn space(&self) -> Option<Space> {
         match self {
             Self::Buffer { element, .. } | Self::ThreadgroupMemory { element, .. } => Some(element.space),
-            Self::Resource { .. } | Self::StageIn { .. } | Self::Thread { .. } => None,
+            Self::Resource { .. } | Self::Structure { .. } | Self::StageIn { .. } | Self::Thread { .. } => {
+                None
+            }
         }
     }
 
-    /// The condition of `[[function_constant(c)]]`, if there is one.
-    pub fn enabled_mut(&mut self) -> Option<&mut Expr> {
+    /// Where the host binds it, for what is one argument.
+    pub fn binding(&self) -> Option<&Binding> {
         match self {
-            Self::Buffer { enabled, .. }
-            | Self::ThreadgroupMemory { enabled, .. }
-            | Self::Resource { enabled, .. } => enabled.as_mut(),
-            Self::StageIn { .. } | Self::Thread { .. } => None,
+            Self::Buffer { binding, .. }
+            | Self::ThreadgroupMemory { binding, .. }
+            | Self::Resource { binding, .. } => Some(binding),
+            Self::Structure { .. } | Self::StageIn { .. } | Self::Thread { .. } => None,
         }
+    }
+
+    /// Calls `f` for each place where the host binds something, in the order of declaration.
+    pub fn each_binding_mut(&mut self, f: &mut dyn FnMut(&mut Binding)) {
+        match self {
+            Self::Buffer { binding, .. }
+            | Self::ThreadgroupMemory { binding, .. }
+            | Self::Resource { binding, .. } => f(binding),
+            Self::Structure { members } => {
+                members.iter_mut().for_each(|(_, member)| member.kind.each_binding_mut(f));
+            }
+            Self::StageIn { .. } | Self::Thread { .. } => {}
+        }
+    }
+}
+
+impl KernelParam {
+    /// The parameter, or the members of the structure that it is.
+    pub fn arguments(&self) -> Box<dyn Iterator<Item = &KernelParam> + '_> {
+        match &self.kind {
+            KernelParamKind::Structure { members } => {
+                Box::new(members.iter().flat_map(|(_, member)| member.arguments()))
+            }
+            _ => Box::new(std::iter::once(self)),
+        }
+    }
+}
+
+impl Kernel {
+    /// The parameters, with the members of structures of resources in their place.
+    pub fn arguments(&self) -> impl Iterator<Item = &KernelParam> {
+        self.params.iter().flat_map(KernelParam::arguments)
     }
 }

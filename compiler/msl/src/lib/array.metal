@@ -48,6 +48,45 @@ template <typename T, size_t N> struct array {
 };
 template <typename T, size_t N> struct vec_elements<array<T, N>> : integral_constant<uint, uint(N)> {};
 
+// Elements that an array elsewhere has (2.12.1): in the memory of the thread, of constants or of a buffer.
+// The specification has a reference for an element; a copy of a texture or a sampler does the same.
+template <typename T> struct array_ref {
+  typedef T value_type;
+  typedef size_t size_type;
+  const thread T* __in_thread;
+  const constant T* __in_constant;
+  const device T* __in_device;
+  size_t __count;
+
+  constexpr array_ref() : __in_thread(nullptr), __in_constant(nullptr), __in_device(nullptr), __count(0) {}
+  constexpr array_ref(const thread T* array, size_t length) : __in_thread(array), __in_constant(nullptr), __in_device(nullptr), __count(length) {}
+  constexpr array_ref(const constant T* array, size_t length) : __in_thread(nullptr), __in_constant(array), __in_device(nullptr), __count(length) {}
+  constexpr array_ref(const device T* array, size_t length) : __in_thread(nullptr), __in_constant(nullptr), __in_device(array), __count(length) {}
+#define __AM_SPACE(SPACE) \
+  template <size_t N> constexpr array_ref(const SPACE T (&a)[N]) : array_ref(a, N) {} \
+  template <size_t N> constexpr array_ref(const SPACE array<T, N>& a) : array_ref(a.data(), N) {}
+  __AM_SPACE(thread)
+  __AM_SPACE(constant)
+  __AM_SPACE(device)
+#undef __AM_SPACE
+
+  constexpr size_t size() const { return __count; }
+  constexpr bool empty() const { return __count == 0; }
+  constexpr T operator[](size_t i) const {
+    if (__in_constant != nullptr) return __in_constant[i];
+    if (__in_device != nullptr) return __in_device[i];
+    return __in_thread[i];
+  }
+};
+#define __AM_SPACE(SPACE) \
+  template <typename T> constexpr array_ref<T> make_array_ref(const SPACE T* array, size_t length) { return array_ref<T>(array, length); } \
+  template <typename T, size_t N> constexpr array_ref<T> make_array_ref(const SPACE T (&a)[N]) { return array_ref<T>(a, N); } \
+  template <typename T, size_t N> constexpr array_ref<T> make_array_ref(const SPACE array<T, N>& a) { return array_ref<T>(a); }
+__AM_SPACE(thread)
+__AM_SPACE(constant)
+__AM_SPACE(device)
+#undef __AM_SPACE
+
 // Sequences of integers, made by joining halves.
 template <typename T, T... I> struct integer_sequence {
   typedef T value_type;

@@ -62,6 +62,7 @@ pub(super) fn arguments() -> Vec<ir::KernelArg> {
         element_align: bytes as u32,
         reference: false,
         access,
+        index_by: None,
         enabled_by: None,
         enabled: true,
     };

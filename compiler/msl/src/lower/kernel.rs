@@ -53,11 +53,11 @@ impl Lowerer<'_> {
         let mut values = Vec::new();
         let mut conditions = self.resource_conditions.clone().into_iter();
         for param in &kernel.params {
+            let mut bound =
+                resources::Bound { textures, conditions: &mut conditions, pointers: &mut pointers };
             values.push(match param.kind {
-                KernelParamKind::Resource { kind, index, count, ref enabled, .. } => {
-                    let enabled = enabled.as_ref().and_then(|_| conditions.next());
-                    let resource = resources::Resource { kind, index, count, enabled };
-                    self.resource_value(&mut b, &resource, param.ty, textures, &mut pointers)
+                KernelParamKind::Resource { .. } | KernelParamKind::Structure { .. } => {
+                    self.resource_value(&mut b, param, &mut bound)
                 }
                 KernelParamKind::Thread { attribute: hir::DISPATCH_QUADGROUPS, elem, .. } => {
                     dispatch_quadgroups(&mut b, elem)
@@ -93,24 +93,28 @@ impl Lowerer<'_> {
     fn arguments(&mut self, param: &hir::KernelParam) -> Vec<ir::KernelArg> {
         match &param.kind {
             KernelParamKind::Resource { .. } => self.resource_arguments(param),
+            KernelParamKind::Structure { members } => {
+                members.iter().flat_map(|(_, member)| self.arguments(member)).collect()
+            }
             _ => self.argument(param).into_iter().collect(),
         }
     }
 
     fn argument(&mut self, param: &hir::KernelParam) -> Option<ir::KernelArg> {
-        let (kind, index, element, reference, enabled) = match &param.kind {
-            KernelParamKind::Buffer { index, element, is_reference, enabled } => {
-                (ir::ArgKind::Buffer, *index, *element, *is_reference, enabled)
+        let (kind, binding, element, reference) = match &param.kind {
+            KernelParamKind::Buffer { binding, element, is_reference } => {
+                (ir::ArgKind::Buffer, binding, *element, *is_reference)
             }
-            KernelParamKind::ThreadgroupMemory { index, element, is_reference, enabled } => {
-                (ir::ArgKind::ThreadgroupMemory, *index, *element, *is_reference, enabled)
+            KernelParamKind::ThreadgroupMemory { binding, element, is_reference } => {
+                (ir::ArgKind::ThreadgroupMemory, binding, *element, *is_reference)
             }
             KernelParamKind::Resource { .. }
+            | KernelParamKind::Structure { .. }
             | KernelParamKind::StageIn { .. }
             | KernelParamKind::Thread { .. } => return None,
         };
-        let enabled_by = enabled.as_ref().map(|condition| self.condition(param, condition));
-        let argument = self.pointer_argument(param.name.as_str(), index, element, enabled_by);
+        let conditions = self.conditions(param, binding);
+        let argument = self.pointer_argument(param.name.as_str(), binding.index, element, conditions);
         Some(ir::KernelArg { kind, reference, ..argument })
     }
 
@@ -120,7 +124,7 @@ impl Lowerer<'_> {
         name: &str,
         index: u32,
         element: hir::QualTy,
-        enabled_by: Option<ir::FuncId>,
+        conditions: Conditions,
     ) -> ir::KernelArg {
         let layout = self.types().layout(element.ty);
         let read_only = element.is_const || element.space == ir::Space::Constant;
@@ -128,6 +132,7 @@ impl Lowerer<'_> {
             name: name.to_owned(),
             kind: ir::ArgKind::Buffer,
             index,
+            index_by: conditions.index_by,
             space: element.space,
             type_name: self.types().display(element.ty),
             element: self.element_type(element.ty),
@@ -135,7 +140,7 @@ impl Lowerer<'_> {
             element_align: layout.align,
             reference: false,
             access: if read_only { ir::Access::Read } else { ir::Access::ReadWrite },
-            enabled_by,
+            enabled_by: conditions.enabled_by,
             enabled: true,
         }
     }
@@ -157,16 +162,36 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The condition of an argument, as a function that specialisation evaluates.
-    pub(super) fn condition(&mut self, param: &hir::KernelParam, condition: &hir::Expr) -> ir::FuncId {
-        let name = format!("{}.enabled", param.name.as_str());
-        let mut function = ir::Function::new(name, &[], Some(ir::Type::BOOL));
+    /// What function constants say about an argument, as functions that specialisation evaluates.
+    pub(super) fn conditions(&mut self, param: &hir::KernelParam, binding: &hir::Binding) -> Conditions {
+        let name = param.name.as_str();
+        let index_by = binding.index_by.as_ref();
+        let enabled_by = binding.enabled.as_ref();
+        Conditions {
+            index_by: index_by.map(|value| self.evaluated(format!("{name}.index"), value, ir::Type::I32)),
+            enabled_by: enabled_by
+                .map(|value| self.evaluated(format!("{name}.enabled"), value, ir::Type::BOOL)),
+        }
+    }
+
+    /// A function that returns a value that depends on function constants only.
+    fn evaluated(&mut self, name: String, value: &hir::Expr, ty: ir::Type) -> ir::FuncId {
+        // Elements of an array share an expression, but names are unique.
+        let name = format!("{name}.{}", self.module.functions.len());
+        let mut function = ir::Function::new(name, &[], Some(ty));
         let shell = Instance::outermost(self.program.kernel.function);
         let mut lowerer = FunctionLowerer::new(self, shell, &mut function);
-        let value = value::lower(&mut lowerer, condition);
+        let value = value::lower(&mut lowerer, value);
         lowerer.b.push(ir::Op::Return(Some(value)));
         self.add_function(function)
     }
+}
+
+/// The functions that say what the index of an argument is and whether it exists.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conditions {
+    pub(super) index_by: Option<ir::FuncId>,
+    pub(super) enabled_by: Option<ir::FuncId>,
 }
 
 fn thread_attributes(kernel: &hir::Kernel) -> Vec<String> {

@@ -72,6 +72,7 @@ pub(super) fn arguments() -> [ir::KernelArg; 2] {
         element_align: 4,
         reference: true,
         access,
+        index_by: None,
         enabled_by: None,
         enabled: true,
     };

@@ -119,6 +119,7 @@ impl Lowerer<'_> {
             element_align: 4,
             reference: true,
             access: ir::Access::Read,
+            index_by: None,
             enabled_by: Some(self.add_function(function)),
             enabled: true,
         }
@@ -140,6 +141,7 @@ impl Lowerer<'_> {
             element_align: BUFFER_ALIGN,
             reference: false,
             access: ir::Access::Read,
+            index_by: None,
             enabled_by: Some(self.add_function(function)),
             enabled: true,
         }

@@ -10,6 +10,7 @@
 use super::Lowerer;
 use super::function::FunctionLowerer;
 use super::purity;
+use super::resources::{Bound, Resource};
 use crate::builtins::BuiltinOp;
 use crate::hir::{self, KernelParamKind, ResourceKind, Ty, TyKind, Types};
 use anymetal_abi::textures::{FIRST_ARGUMENT, TEXELS_AT, format_constant};
@@ -67,7 +68,7 @@ impl Textures {
                 KernelParamKind::Resource { kind: ResourceKind::Texture(_), count, .. } => Some(count),
                 _ => None,
             };
-            program.kernel.params.iter().filter_map(of).filter(|&count| wanted(count)).sum()
+            program.kernel.arguments().filter_map(of).filter(|&count| wanted(count)).sum()
         };
         let (singles, elements) = (counts(|count| count == 1), counts(|count| count != 1));
         let (compared, indexed) =
@@ -169,16 +170,15 @@ impl Lowerer<'_> {
     pub(super) fn texture_arguments(
         &mut self,
         b: &mut ir::Builder<'_>,
-        resource: &super::resources::Resource,
+        resource: &Resource,
         ids: ir::Value,
-        records: Option<Records>,
-        pointers: &mut impl Iterator<Item = ir::Value>,
+        bound: &mut Bound<'_>,
     ) {
         let enabled =
             resource.enabled.map(|condition| b.value(ir::Op::Call(condition, Vec::new()), ir::Type::BOOL));
         let first = self.textures.number(resource.count);
         for n in 0..resource.count {
-            let [texels, info] = [0, 1].map(|_| pointers.next().expect("one IR parameter per pointer"));
+            let (texels, info) = (bound.pointer(), bound.pointer());
             let number = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(first + n));
             let id = match enabled {
                 Some(enabled) => {
@@ -189,12 +189,17 @@ impl Lowerer<'_> {
             };
             let to = b.ptr_offset(ids, i64::from(n) * 8);
             b.store(to, id, 8);
-            let Some(records) = records else {
+            let Some(records) = bound.textures else {
                 // No function that the kernel calls uses textures.
                 continue;
             };
-            let known = self.hidden_constant(format_constant(resource.index + n), ir::Scalar::I64);
-            let known = b.value(ir::Op::FunctionConstant(known), WORD);
+            let known = match resource.index {
+                Some(index) => {
+                    let known = self.hidden_constant(format_constant(index + n), ir::Scalar::I64);
+                    b.value(ir::Op::FunctionConstant(known), WORD)
+                }
+                None => b.i64(0),
+            };
             let (is_indexed, offset) = self.textures.place(first + n);
             let record = if is_indexed { records.indexed } else { records.own };
             for (part, value) in [(Part::Texels, texels), (Part::Info, info), (Part::Format, known)] {

@@ -119,6 +119,7 @@ pub(super) fn lower(f: &mut FunctionLowerer<'_, '_, '_>, expr: &hir::Expr) -> ir
             let ty = f.value_type(ty);
             function_constant(f, *id, ty)
         }
+        ExprKind::Resource(_) => unreachable!("resources at program scope are parameters of functions"),
         ExprKind::ThreadFact { query, elem, len } => thread_fact(&mut f.b, *query, *elem, *len),
         ExprKind::FunctionConstantDefined(id) => {
             f.b.infer(ir::Op::FunctionConstantDefined(ir::FunctionConstantId(id.0)))

@@ -3,6 +3,7 @@
 
 use super::checker::Checker;
 use super::function::Functions;
+use super::kernel::{self, ScopeResources};
 use super::{dispatch, function, walk};
 use crate::hir::{
     Block, Expr, ExprKind, FuncId, Function, FunctionConstant, FunctionConstantId, Global, GlobalId, Kernel,
@@ -54,6 +55,7 @@ pub(super) struct ProgramData {
     threadgroup_vars: Vec<ThreadgroupVar>,
     log_sites: Vec<LogSite>,
     function_constants: Vec<FunctionConstant>,
+    pub(super) resources: ScopeResources,
 }
 
 impl ProgramData {
@@ -176,10 +178,13 @@ pub(super) fn program(mut cx: Checker<'_>, root: FuncId, mut kernel: Kernel) -> 
         }
         _ => {}
     };
-    for param in &mut kernel.params {
-        if let Some(enabled) = param.kind.enabled_mut() {
-            walk::each_expr_mut(enabled, &mut |expr| rename(&mut functions, expr));
-        }
+    let mut resources = std::mem::take(&mut cx.data.resources);
+    for param in kernel.params.iter_mut().chain(resources.params_mut()) {
+        param.kind.each_binding_mut(&mut |binding| {
+            for condition in binding.index_by.iter_mut().chain(&mut binding.enabled) {
+                walk::each_expr_mut(condition, &mut |expr| rename(&mut functions, expr));
+            }
+        });
         if let KernelParamKind::StageIn { members } = &mut param.kind {
             members.iter_mut().for_each(|member| member.fetch = FuncId(functions.id(member.fetch)));
         }
@@ -194,6 +199,7 @@ pub(super) fn program(mut cx: Checker<'_>, root: FuncId, mut kernel: Kernel) -> 
         done.push(function);
     }
     kernel.function = FuncId(0);
+    kernel::into_parameters(&resources, &mut done, &mut kernel);
     Some(Program {
         types: cx.types,
         functions: done,

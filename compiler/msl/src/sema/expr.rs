@@ -149,7 +149,7 @@ pub(super) fn target_value<'a>(cx: &mut Checker<'a>, target: Target<'a>, path: &
         Found::Variable(decl) => {
             let args = target.args.map(|args| template_args::explicit(cx, args));
             return match variable::global_of(cx, decl, args, span) {
-                Some(global) => variable::global_value(&cx.globals, &mut cx.diagnostics, global, span),
+                Some(global) => variable::global_value(cx, global, span),
                 None => cx.poison(span),
             };
         }
@@ -213,7 +213,7 @@ pub(super) fn local_value(cx: &mut Checker<'_>, decl: &LocalDecl, span: Span) ->
             }
         }
         LocalDecl::Threadgroup(var, ty) => Expr::place(ExprKind::Threadgroup(*var), *ty, span),
-        LocalDecl::Global(global) => variable::global_value(&cx.globals, &mut cx.diagnostics, *global, span),
+        LocalDecl::Global(global) => variable::global_value(cx, *global, span),
         LocalDecl::Enumerator(ty, value) => Expr::value(ExprKind::Const(value.clone()), *ty, span),
         LocalDecl::Binding { element, function } => {
             if *function != cx.function.serial && cx.function.unevaluated == 0 {

@@ -1,12 +1,16 @@
 //! Kernels: finding entry points, and what their attributes say.
 //!
 //! `instantiation` finds the function of an entry point, `params` says what each of its parameters is,
-//! `stage_in` what the members of stage-in data are.
+//! `structure` what the members of structures of resources are, `stage_in` those of stage-in data. `indices`
+//! is where the host binds them, `program_scope` has the resources that are variables.
 
+mod indices;
 mod instantiation;
 mod params;
+mod program_scope;
 mod resources;
 mod stage_in;
+mod structure;
 
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
@@ -23,13 +27,15 @@ use anymetal_diagnostics::Span;
 use anymetal_ir::Query;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(super) use instantiation::{function, instantiated};
-pub(super) use params::{
-    Slot, Table, assign_indices, attribute_index, check_params, condition, param_condition, param_index,
-    pointer_slot, thread_fact_type,
+pub(super) use indices::{
+    Index, Indices, Table, argument_binding, argument_condition, attribute_index, condition, index_of,
 };
-pub(super) use resources::{resource_param, resource_type};
+pub(super) use instantiation::{function, instantiated};
+pub(super) use params::{check_params, pointer_argument, shown_name, thread_fact_type};
+pub(super) use program_scope::{ScopeResources, into_parameters, is_resource, resource_of_variable};
+pub(super) use resources::{resource_argument, resource_type};
 pub(super) use stage_in::{fetches, stage_in_attribute, stage_in_members};
+pub(super) use structure::{is_structure_of_resources, structure_argument};
 
 /// An entry point, before anything about it is checked.
 #[derive(Clone, Debug)]

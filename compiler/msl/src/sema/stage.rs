@@ -22,6 +22,7 @@ use crate::hir::FuncId;
 use anymetal_diagnostics::Span;
 
 pub(super) use attributes::is_tile_value;
+pub(super) use members::Attributed;
 pub(super) use objects::{Object, object};
 
 /// Checks the attributes, parameters and result of a graphics function; its body is checked as any other.

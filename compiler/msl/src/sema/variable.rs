@@ -18,7 +18,7 @@ use super::pattern::Pat;
 use super::scopes::{ScopeId, Scopes};
 use super::{class_deduction, convert, deduce, expr, init, pattern, record, resolve_type};
 use crate::ast::{self, ExprKind as Ast, Initialiser, NodeId, TypeKind};
-use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, Ty};
+use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, ResourceId, Ty};
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -34,6 +34,8 @@ pub(super) enum GlobalValue {
     FunctionConstant(FunctionConstantId),
     /// Derived from function constants, or a fact about the thread: the expression stands in at each use.
     Derived(Rc<Expr>),
+    /// A resource that the host binds.
+    Resource(ResourceId),
     /// In error, reported.
     Failed,
 }

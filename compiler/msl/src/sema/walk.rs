@@ -17,6 +17,7 @@ macro_rules! for_operands {
             | ExprKind::FunctionConstant(_)
             | ExprKind::FunctionConstantDefined(_)
             | ExprKind::ThreadFact { .. }
+            | ExprKind::Resource(_)
             | ExprKind::Error => {}
             ExprKind::Deref(a)
             | ExprKind::Field(a, ..)
@@ -110,27 +111,32 @@ pub(super) fn each_in_block<'e>(block: &'e Block, f: &mut dyn FnMut(&'e Expr)) {
 
 /// Calls `f` for every expression of statements.
 pub(super) fn each_in_stmts<'e>(stmts: &'e [Stmt], f: &mut dyn FnMut(&'e Expr)) {
+    each_full_expr(stmts, &mut |expr| each_expr(expr, f));
+}
+
+/// Calls `f` for every expression of statements that is no part of another.
+pub(super) fn each_full_expr<'e>(stmts: &'e [Stmt], f: &mut dyn FnMut(&'e Expr)) {
     stmts.iter().for_each(|stmt| each_in_stmt(stmt, f));
 }
 
 fn each_in_stmt<'e>(stmt: &'e Stmt, f: &mut dyn FnMut(&'e Expr)) {
     match &stmt.kind {
         StmtKind::Expr(expr) | StmtKind::Declare { init: Some(expr), .. } | StmtKind::Return(Some(expr)) => {
-            each_expr(expr, f);
+            f(expr);
         }
-        StmtKind::Block(block) => each_in_block(block, f),
+        StmtKind::Block(block) => each_full_expr(&block.stmts, f),
         StmtKind::If { cond, then, otherwise } => {
-            each_expr(cond, f);
-            each_in_block(then, f);
-            each_in_block(otherwise, f);
+            f(cond);
+            each_full_expr(&then.stmts, f);
+            each_full_expr(&otherwise.stmts, f);
         }
         StmtKind::Loop { cond, step, body, .. } => {
-            cond.iter().chain(step).for_each(|expr| each_expr(expr, f));
-            each_in_block(body, f);
+            cond.iter().chain(step).for_each(|expr| f(expr));
+            each_full_expr(&body.stmts, f);
         }
         StmtKind::Switch { selector, cases } => {
-            each_expr(selector, f);
-            cases.iter().for_each(|case| each_in_block(&case.body, f));
+            f(selector);
+            cases.iter().for_each(|case| each_full_expr(&case.body.stmts, f));
         }
         StmtKind::Declare { init: None, .. }
         | StmtKind::Break

@@ -80,20 +80,25 @@ pub(super) fn make(program: &Program, facts: &Facts, seed: u64, turn: u64) -> Re
     let (group, grid) = shape_of(shape, program.kernel.max_threads, facts, &mut random);
     let mut launch = Launch::new(&program.kernel.name, grid, group);
     let mut layouts = Vec::new();
-    for param in &program.kernel.params {
-        let (index, element, reference, threadgroup) = match &param.kind {
-            KernelParamKind::Buffer { index, element, is_reference, .. } => {
-                (*index, element, *is_reference, false)
+    for param in program.kernel.arguments() {
+        let (binding, element, reference, threadgroup) = match &param.kind {
+            KernelParamKind::Buffer { binding, element, is_reference } => {
+                (binding, element, *is_reference, false)
             }
-            KernelParamKind::ThreadgroupMemory { index, element, is_reference, .. } => {
-                (*index, element, *is_reference, true)
+            KernelParamKind::ThreadgroupMemory { binding, element, is_reference } => {
+                (binding, element, *is_reference, true)
             }
+            KernelParamKind::Structure { .. } => unreachable!("its members are in its place"),
             KernelParamKind::Thread { .. } => continue,
             KernelParamKind::Resource { .. } => {
                 return Err("it takes a texture or a sampler".to_owned());
             }
             KernelParamKind::StageIn { .. } => return Err("it takes stage-in data".to_owned()),
         };
+        if binding.index_by.is_some() {
+            return Err("function constants specify its indices".to_owned());
+        }
+        let index = binding.index;
         let layout = Layout::of(&program.types, element.ty)?;
         let accesses = facts.accesses.get(layouts.len()).cloned().unwrap_or_default();
         let binding = if threadgroup {

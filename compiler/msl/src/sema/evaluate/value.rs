@@ -94,6 +94,7 @@ impl Machine<'_, '_> {
                 Err(self.fail(span, "a function constant is not known before the pipeline is made"))
             }
             ExprKind::ThreadFact { .. } => Err(self.fail(span, "it differs between threads")),
+            ExprKind::Resource(_) => Err(self.fail(span, "the host binds a resource to each launch")),
             ExprKind::Update { .. } => self.update(expr).map(|(_, before)| before),
             ExprKind::Let(local, init, body) => {
                 self.bind(*local, init.as_deref(), span)?;

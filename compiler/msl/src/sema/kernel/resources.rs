@@ -3,9 +3,7 @@
 //! The Metal library declares their types as records of its own; a record is one of them by the name of its
 //! first member, which programs cannot use.
 
-use super::params;
-use super::params::{Slot, Table};
-use crate::ast;
+use super::indices::{self, Indices, Table};
 use crate::hir::{KernelParamKind, QualTy, RecordId, ResourceKind, TensorParam, Ty, TyKind, Types};
 use crate::sema::checker::Checker;
 use crate::sema::entities::TArg;
@@ -13,6 +11,7 @@ use crate::sema::enumeration::Enums;
 use crate::sema::names::KnownNames;
 use crate::sema::record;
 use crate::sema::record::Records;
+use crate::sema::stage::Attributed;
 use crate::token::Name;
 use anymetal_abi::tensors::MAX_RANK;
 use anymetal_diagnostics::Span;
@@ -31,16 +30,22 @@ pub(in crate::sema) struct ResourceType {
 
 /// The texture or sampler, or the array of them, that a type is.
 pub(in crate::sema) fn resource_type(cx: &mut Checker<'_>, ty: QualTy, span: Span) -> Option<ResourceType> {
-    let record = cx.types.as_record(ty.ty)?;
-    record::complete_type(cx, ty.ty, span);
-    if let Some(kind) = resource_kind(cx, record) {
+    if let Some(record) = cx.types.as_record(ty.ty)
+        && record::complete_type(cx, ty.ty, span)
+        && let Some(kind) = resource_kind(cx, record)
+    {
         return Some(ResourceType { kind, element: ty.ty, count: 1 });
     }
-    let elements = cx.types.record(record).fields.first()?;
-    let (element, count) =
-        cx.types.as_array(elements.ty.ty).filter(|_| elements.name == cx.names.array_elements)?;
+    let (element, count) = array_elements(&cx.types, &cx.names, ty.ty)?;
     let kind = resource_kind(cx, cx.types.as_record(element)?)?;
     Some(ResourceType { kind, element, count: u32::try_from(count).ok()? })
+}
+
+/// The type and the number of the elements of an array, the library's or the language's.
+pub(super) fn array_elements(types: &Types, names: &KnownNames, ty: Ty) -> Option<(Ty, u64)> {
+    let Some(record) = types.as_record(ty) else { return types.as_array(ty) };
+    let elements = types.record(record).fields.first()?;
+    types.as_array(elements.ty.ty).filter(|_| elements.name == names.array_elements)
 }
 
 fn resource_kind(cx: &Checker<'_>, id: RecordId) -> Option<ResourceKind> {
@@ -101,12 +106,12 @@ pub(super) fn has_tensor(types: &Types, names: &KnownNames, ty: Ty) -> bool {
     }
 }
 
-pub(in crate::sema) fn resource_param<'a>(
+/// An argument that is a resource, or an array of resources.
+pub(in crate::sema) fn resource_argument<'a>(
     cx: &mut Checker<'a>,
-    param: &'a ast::Param,
+    param: &Attributed<'a>,
     resource: ResourceType,
-    position: usize,
-    slots: &mut Vec<Slot>,
+    indices: &mut Indices,
 ) -> Option<KernelParamKind> {
     let ResourceType { kind, element, count } = resource;
     let table = match kind {
@@ -119,11 +124,8 @@ pub(in crate::sema) fn resource_param<'a>(
     {
         return None;
     }
-    let index = params::param_index(cx, param, table)?;
-    let enabled = params::param_condition(cx, param)?;
-    let is_conditional = enabled.is_some();
-    slots.push(Slot { param: position, index, table, count, is_conditional, span: param.span });
-    Some(KernelParamKind::Resource { kind, index: 0, count, element, enabled })
+    let binding = indices::argument_binding(cx, param, table, count, indices)?;
+    Some(KernelParamKind::Resource { kind, binding, count, element })
 }
 
 /// Whether the host can bind a parameter that is `count` tensors.

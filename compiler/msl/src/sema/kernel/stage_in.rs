@@ -4,14 +4,15 @@
 //! of the header `<anymetal_stage_input>` that fetches and converts them. Invariant: members are scalars and
 //! vectors that such a function gives, and no two have one number.
 
-use super::params;
+use super::indices;
 use crate::ast::{self, ItemKind};
 use crate::hir::{
-    FieldInfo, FuncId, KernelParam, KernelParamKind, QualTy, RecordId, ScalarTy, StageInMember, TyKind, Types,
+    FieldInfo, FuncId, KernelParam, KernelParamKind, RecordId, ScalarTy, StageInMember, TyKind, Types,
 };
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::entities::Found;
+use crate::sema::stage::Attributed;
 use crate::sema::{call, function, lookup, record};
 use crate::token::Name;
 use anymetal_abi::stage_input::MAX_ATTRIBUTES;
@@ -27,7 +28,8 @@ pub(in crate::sema) fn fetches(kind: &KernelParamKind) -> impl Iterator<Item = F
     members.iter().map(|member| member.fetch)
 }
 
-pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
+pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>) -> Option<KernelParamKind> {
+    let ty = param.ty;
     let Some(record) = cx.types.as_record(ty.ty).filter(|&record| !cx.types.record(record).is_union) else {
         let message = format!("stage-in data are a structure, not `{}`", cx.show(ty));
         cx.error("stage-in", param.span, message);
@@ -89,7 +91,7 @@ pub(in crate::sema) fn stage_in_attribute<'a>(
     let has = |name: Name| declared.attributes.iter().find(|attribute| attribute.name == name);
     let scope = cx.records.get(record).scope;
     if let Some(attribute) = has(cx.names.function_constant) {
-        cx.in_scope(scope, |cx| params::condition(cx, attribute));
+        cx.in_scope(scope, |cx| indices::condition(cx, attribute));
         cx.unsupported(attribute.span, "members of stage-in data with `function_constant` are not supported");
     }
     let Some(attribute) = has(cx.names.attribute) else {
@@ -98,7 +100,7 @@ pub(in crate::sema) fn stage_in_attribute<'a>(
         cx.report(Diagnostic::error("stage-in", declared.span, message).with_hint(hint));
         return None;
     };
-    let index = cx.in_scope(scope, |cx| params::attribute_index(cx, attribute, MAX_ATTRIBUTES - 1))?;
+    let index = cx.in_scope(scope, |cx| indices::attribute_index(cx, attribute, MAX_ATTRIBUTES - 1))?;
     Some((index, elem, len))
 }
 

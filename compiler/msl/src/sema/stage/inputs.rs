@@ -1,13 +1,13 @@
 //! Parameters of graphics functions (MSL 5.2).
 
 use super::attributes::{self, Role};
-use super::members::{self, Value};
+use super::members::{self, Attributed};
 use super::{Object, object, outputs, stage_in};
 use crate::ast::{self, GraphicsStage};
 use crate::hir::{FuncId, QualTy, RecordId, ResourceKind, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::entities::TArg;
-use crate::sema::kernel::{Slot, Table};
+use crate::sema::kernel::{Indices, Table};
 use crate::sema::limits::MAX_COLOR_ATTACHMENTS;
 use crate::sema::{kernel, record};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -16,7 +16,7 @@ use anymetal_ir::Space;
 /// The parameters that were checked so far.
 #[derive(Default)]
 struct Inputs {
-    slots: Vec<Slot>,
+    indices: Indices,
     has_stage_in: bool,
     has_payload: bool,
     built_in: Vec<(&'static str, QualTy, Span)>,
@@ -25,60 +25,56 @@ struct Inputs {
 pub(super) fn check<'a>(cx: &mut Checker<'a>, func: FuncId, ast: &'a ast::Function, stage: GraphicsStage) {
     let types = cx.functions.inst(func).params.clone();
     let mut inputs = Inputs::default();
-    for (n, (param, &ty)) in ast.params.iter().zip(types.iter()).enumerate() {
+    for (param, &ty) in ast.params.iter().zip(types.iter()) {
         if !cx.is_dependent(ty.ty) {
-            input(cx, (n, param, ty), stage, &mut inputs);
+            input(cx, &Attributed::of_param(param, ty), stage, &mut inputs);
         }
     }
-    kernel::assign_indices(&mut cx.diagnostics, &inputs.slots);
+    inputs.indices.assign(&mut cx.diagnostics);
     check_base(cx, &inputs, "vertex_id", "base_vertex");
     check_base(cx, &inputs, "instance_id", "base_instance");
 }
 
-fn input<'a>(
-    cx: &mut Checker<'a>,
-    (position, ast, ty): (usize, &'a ast::Param, QualTy),
-    stage: GraphicsStage,
-    inputs: &mut Inputs,
-) {
-    let param = Value::of_param(ast, ty);
+fn input<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>, stage: GraphicsStage, inputs: &mut Inputs) {
     let thread_value = |found: &&ast::Attribute| attributes::has_thread_value(found, stage);
     if param.attribute("stage_in").is_some() {
         if std::mem::replace(&mut inputs.has_stage_in, true) {
-            cx.error("stage-in", ast.span, "a function has one argument with stage-in data");
+            cx.error("stage-in", param.span, "a function has one argument with stage-in data");
         }
-        stage_in::param(cx, &param, stage);
+        stage_in::param(cx, param, stage);
     } else if let Some(attribute) = param.attribute("payload") {
         if std::mem::replace(&mut inputs.has_payload, true) {
             cx.error("duplicate-attribute", attribute.span, "a function has one payload");
         }
-        payload(cx, &param, attribute, stage);
+        payload(cx, param, attribute, stage);
     } else if let Some((attribute, row)) = param.built_in(stage, Role::Input) {
-        kernel::param_condition(cx, ast);
-        members::check_type(cx, &param, row);
+        kernel::argument_condition(cx, param);
+        members::check_type(cx, param, row);
         if row.name == "color" {
-            kernel::attribute_index(cx, attribute, MAX_COLOR_ATTACHMENTS - 1);
+            kernel::index_of(cx, attribute, MAX_COLOR_ATTACHMENTS - 1);
         }
-        inputs.built_in.push((row.name, ty, ast.span));
+        inputs.built_in.push((row.name, param.ty, param.span));
     } else if let Some(attribute) = param.attributes.iter().find(thread_value) {
-        kernel::param_condition(cx, ast);
+        kernel::argument_condition(cx, param);
         if let Some((name, _, components)) = kernel::thread_attribute(attribute.name.as_str()) {
-            kernel::thread_fact_type(&cx.types, &mut cx.diagnostics, name, components, ty, ast.span);
+            let (types, diagnostics) = (&cx.types, &mut cx.diagnostics);
+            kernel::thread_fact_type(types, diagnostics, name, components, param.ty, param.span);
         }
     } else if let Some(attribute) = param.attributes.iter().find(|found| attributes::is_built_in(found)) {
         let message = format!("`{}` is not an input of {} functions", attribute.name, stage.name());
         cx.error("stage-attribute", attribute.span, message);
-    } else if let TyKind::Pointer(to) | TyKind::Reference { to, .. } = *cx.types.kind(ty.ty) {
-        pointer(cx, (position, ast, to), stage, inputs);
+    } else if let TyKind::Pointer(to) | TyKind::Reference { to, .. } = *cx.types.kind(param.ty.ty) {
+        pointer(cx, param, to, stage, inputs);
     } else {
-        resource(cx, (position, ast, ty), stage, inputs);
+        resource(cx, param, stage, inputs);
     }
 }
 
 /// A buffer, or threadgroup memory.
 fn pointer<'a>(
     cx: &mut Checker<'a>,
-    (position, ast, to): (usize, &'a ast::Param, QualTy),
+    param: &Attributed<'a>,
+    to: QualTy,
     stage: GraphicsStage,
     inputs: &mut Inputs,
 ) {
@@ -90,77 +86,65 @@ fn pointer<'a>(
     };
     if !allowed {
         let message = format!("{} functions have no arguments in this address space", stage.name());
-        cx.error("stage-parameter", ast.span, message);
-    } else if let Some((slot, _)) = kernel::pointer_slot(cx, ast, to, position) {
-        let ordered = ast.attributes.iter().find(|found| found.name.as_str() == "raster_order_group");
+        cx.error("stage-parameter", param.span, message);
+    } else if kernel::pointer_argument(cx, param, to, &mut inputs.indices).is_some() {
+        let ordered = param.attribute("raster_order_group");
         if let Some(ordered) = ordered.filter(|_| to.space != Space::Device) {
             let message = "`raster_order_group` is for textures and for buffers in device memory";
             cx.error("stage-attribute", ordered.span, message);
         }
-        inputs.slots.push(slot);
     }
 }
 
 /// A texture, a sampler or another object of the library, or data of the imageblock.
-fn resource<'a>(
-    cx: &mut Checker<'a>,
-    (position, ast, ty): (usize, &'a ast::Param, QualTy),
-    stage: GraphicsStage,
-    inputs: &mut Inputs,
-) {
-    if let Some(resource) = kernel::resource_type(cx, ty, ast.span) {
+fn resource<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>, stage: GraphicsStage, inputs: &mut Inputs) {
+    if let Some(resource) = kernel::resource_type(cx, param.ty, param.span) {
         let is_bound = matches!(resource.kind, ResourceKind::Texture(_) | ResourceKind::Sampler);
         if stage == GraphicsStage::Intersection && is_bound {
             let message = "intersection functions get textures and samplers in argument buffers only";
-            cx.error("stage-parameter", ast.span, message);
+            cx.error("stage-parameter", param.span, message);
         }
-        kernel::resource_param(cx, ast, resource, position, &mut inputs.slots);
+        kernel::resource_argument(cx, param, resource, &mut inputs.indices);
         return;
     }
-    let record = cx.types.as_record(ty.ty);
+    let record = cx.types.as_record(param.ty.ty);
     let allowed = match record.map(|id| (id, object(&cx.types, id))) {
         Some((_, Some(Object::AccelerationStructure | Object::IntersectionTable))) => {
-            if let (Some(index), Some(condition)) =
-                (kernel::param_index(cx, ast, Table::Buffer), kernel::param_condition(cx, ast))
-            {
-                let is_conditional = condition.is_some();
-                let (table, span) = (Table::Buffer, ast.span);
-                inputs.slots.push(Slot { param: position, index, table, count: 1, is_conditional, span });
-            }
+            kernel::argument_binding(cx, param, Table::Buffer, 1, &mut inputs.indices);
             true
         }
         Some((id, Some(Object::Mesh))) => {
-            mesh(cx, id, ast.span);
+            mesh(cx, id, param.span);
             stage == GraphicsStage::Mesh
         }
         Some((_, Some(Object::MeshGrid))) => stage == GraphicsStage::Object,
         Some((_, Some(Object::Imageblock))) => stage == GraphicsStage::Fragment,
         Some((_, Some(Object::Interpolant | Object::PatchControlPoints))) => false,
-        // Data of the imageblock, or resources in a structure.
-        Some((id, None)) => {
-            let has_attribute = |name: &str| ast.attributes.iter().any(|found| found.name.as_str() == name);
-            has_attribute("imageblock_data") || has_resources(cx, id, ast.span)
-        }
+        Some((_, None)) if param.attribute("imageblock_data").is_some() => true,
+        Some((id, None)) => match kernel::is_structure_of_resources(cx, param.ty.ty, param.span) {
+            true => {
+                kernel::structure_argument(cx, param, &mut inputs.indices);
+                true
+            }
+            false => has_attributes(cx, id, param.span),
+        },
         None => false,
     };
     if !allowed {
-        let name = ast.name.map_or_else(String::new, |name| format!(" `{name}`"));
-        let shown = cx.show(ty);
+        let name = kernel::shown_name(param);
+        let shown = cx.show(param.ty);
         let message = format!(
             "parameter{name} of type `{shown}` is neither a resource nor a built-in value of {} functions",
             stage.name()
         );
         let hint = "bind it as `constant T& name [[buffer(n)]]`, or add the attribute of a built-in value";
-        cx.report(Diagnostic::error("stage-parameter", ast.span, message).with_hint(hint));
+        cx.report(Diagnostic::error("stage-parameter", param.span, message).with_hint(hint));
     }
 }
 
-/// Whether the members of a structure are resources or have attributes.
-fn has_resources(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
-    kernel::stage_in_members(cx, id, span).iter().any(|(field, declared)| {
-        let is_pointer = matches!(cx.types.kind(field.ty.ty), TyKind::Pointer(_));
-        is_pointer || !declared.attributes.is_empty() || kernel::resource_type(cx, field.ty, span).is_some()
-    })
+/// Whether members of a structure have attributes.
+fn has_attributes(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
+    kernel::stage_in_members(cx, id, span).iter().any(|(_, declared)| !declared.attributes.is_empty())
 }
 
 /// The vertices and primitives of `mesh<V, P, …>`.
@@ -174,7 +158,12 @@ fn mesh(cx: &mut Checker<'_>, id: RecordId, span: Span) {
     }
 }
 
-fn payload<'a>(cx: &mut Checker<'a>, param: &Value<'a>, attribute: &'a ast::Attribute, stage: GraphicsStage) {
+fn payload<'a>(
+    cx: &mut Checker<'a>,
+    param: &Attributed<'a>,
+    attribute: &'a ast::Attribute,
+    stage: GraphicsStage,
+) {
     use GraphicsStage::{Fragment, Intersection, Mesh, Object, Vertex};
     let to = match *cx.types.kind(param.ty.ty) {
         TyKind::Pointer(to) | TyKind::Reference { to, .. } => Some(to),

@@ -1,4 +1,4 @@
-//! Parameters and members of structures that carry attributes, seen as one kind of thing.
+//! Parameters, members of structures and variables that carry attributes, seen as one kind of thing.
 
 use super::attributes::{self, BuiltIn, Role};
 use crate::ast::{self, ExprKind as Ast, GraphicsStage};
@@ -7,30 +7,35 @@ use crate::sema::checker::Checker;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
-/// A parameter or a member.
+/// A parameter, a member, or a variable at program scope.
 #[derive(Clone, Copy)]
-pub(super) struct Value<'a> {
-    pub(super) name: Name,
-    pub(super) ty: QualTy,
-    pub(super) attributes: &'a [ast::Attribute],
-    pub(super) span: Span,
+pub(in crate::sema) struct Attributed<'a> {
+    pub(in crate::sema) name: Name,
+    pub(in crate::sema) ty: QualTy,
+    pub(in crate::sema) attributes: &'a [ast::Attribute],
+    pub(in crate::sema) span: Span,
     /// A member that is a reference or a bit-field.
-    pub(super) is_indirect: bool,
+    pub(in crate::sema) is_indirect: bool,
 }
 
-impl<'a> Value<'a> {
-    pub(super) fn of_param(param: &'a ast::Param, ty: QualTy) -> Self {
+impl<'a> Attributed<'a> {
+    pub(in crate::sema) fn of_param(param: &'a ast::Param, ty: QualTy) -> Self {
         let name = param.name.unwrap_or(Name::EMPTY);
         Self { name, ty, attributes: &param.attributes, span: param.span, is_indirect: false }
     }
 
-    pub(super) fn of_member(field: &FieldInfo, declared: &'a ast::Field) -> Self {
+    pub(in crate::sema) fn of_member(field: &FieldInfo, declared: &'a ast::Field) -> Self {
         let is_indirect = field.is_reference || field.bits.is_some();
         let (name, ty) = (field.name, field.ty);
         Self { name, ty, attributes: &declared.attributes, span: declared.span, is_indirect }
     }
 
-    pub(super) fn attribute(&self, name: &str) -> Option<&'a ast::Attribute> {
+    pub(in crate::sema) fn of_variable(variable: &'a ast::Variable, ty: QualTy) -> Self {
+        let (name, span) = (variable.declarator.name, variable.span);
+        Self { name, ty, attributes: &variable.attributes, span, is_indirect: false }
+    }
+
+    pub(in crate::sema) fn attribute(&self, name: &str) -> Option<&'a ast::Attribute> {
         self.attributes.iter().find(|attribute| attribute.name.as_str() == name)
     }
 
@@ -55,7 +60,7 @@ pub(super) fn word(attribute: &ast::Attribute) -> Option<Name> {
 }
 
 /// Reports a built-in value of a type that it does not have.
-pub(super) fn check_type(cx: &mut Checker<'_>, value: &Value<'_>, row: &BuiltIn) {
+pub(super) fn check_type(cx: &mut Checker<'_>, value: &Attributed<'_>, row: &BuiltIn) {
     if cx.is_dependent(value.ty.ty) || row.takes.admits(&cx.types, value.ty) {
         return;
     }

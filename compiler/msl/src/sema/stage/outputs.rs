@@ -2,7 +2,7 @@
 //! (MSL 5.2.3.3, 5.2.3.5, 5.2.3.8).
 
 use super::attributes::{self, Role, Takes};
-use super::members::{self, Value, word};
+use super::members::{self, Attributed, word};
 use crate::ast::{self, GraphicsStage};
 use crate::hir::{FuncId, RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
@@ -99,7 +99,7 @@ fn outputs_of(cx: &mut Checker<'_>, id: RecordId, stage: GraphicsStage, span: Sp
     let scope = cx.records.get(id).scope;
     cx.in_scope(scope, |cx| {
         for (field, declared) in kernel::stage_in_members(cx, id, span) {
-            output(cx, &Value::of_member(&field, declared), stage, &mut outputs);
+            output(cx, &Attributed::of_member(&field, declared), stage, &mut outputs);
         }
     });
     let colors = outputs.unnumbered.len() + outputs.colors.len();
@@ -109,7 +109,7 @@ fn outputs_of(cx: &mut Checker<'_>, id: RecordId, stage: GraphicsStage, span: Sp
     outputs
 }
 
-fn output<'a>(cx: &mut Checker<'a>, member: &Value<'a>, stage: GraphicsStage, outputs: &mut Outputs) {
+fn output<'a>(cx: &mut Checker<'a>, member: &Attributed<'a>, stage: GraphicsStage, outputs: &mut Outputs) {
     // Imageblock data are a structure of any members.
     if cx.is_dependent(member.ty.ty) || member.attribute("imageblock_data").is_some() {
         return;
@@ -136,7 +136,7 @@ fn output<'a>(cx: &mut Checker<'a>, member: &Value<'a>, stage: GraphicsStage, ou
 }
 
 /// A member that is not a built-in value: data for the fragment function, or a colour without a number.
-fn ordinary<'a>(cx: &mut Checker<'a>, member: &Value<'a>, stage: GraphicsStage, outputs: &mut Outputs) {
+fn ordinary<'a>(cx: &mut Checker<'a>, member: &Attributed<'a>, stage: GraphicsStage, outputs: &mut Outputs) {
     if let Some(attribute) = member.attributes.iter().find(|found| attributes::is_built_in(found)) {
         let message = format!("`{}` is not an output of {} functions", attribute.name, stage.name());
         cx.error("stage-attribute", attribute.span, message);
@@ -167,7 +167,7 @@ fn ordinary<'a>(cx: &mut Checker<'a>, member: &Value<'a>, stage: GraphicsStage, 
 }
 
 /// Whether a member is data between stages: scalars and vectors, and arrays of them (MSL 5.11).
-fn is_data(cx: &Checker<'_>, member: &Value<'_>) -> bool {
+fn is_data(cx: &Checker<'_>, member: &Attributed<'_>) -> bool {
     let mut ty = member.ty;
     while let TyKind::Array(element, _) = *cx.types.kind(ty.ty) {
         ty = ty.with_ty(element);
@@ -175,8 +175,17 @@ fn is_data(cx: &Checker<'_>, member: &Value<'_>) -> bool {
     attributes::value(&cx.types, ty).is_some()
 }
 
-fn color<'a>(cx: &mut Checker<'a>, member: &Value<'a>, attribute: &'a ast::Attribute, outputs: &mut Outputs) {
-    let Some(attachment) = kernel::attribute_index(cx, attribute, MAX_COLOR_ATTACHMENTS - 1) else { return };
+fn color<'a>(
+    cx: &mut Checker<'a>,
+    member: &Attributed<'a>,
+    attribute: &'a ast::Attribute,
+    outputs: &mut Outputs,
+) {
+    let Some(attachment) = kernel::index_of(cx, attribute, MAX_COLOR_ATTACHMENTS - 1) else { return };
+    let kernel::Index::Known(attachment) = attachment else {
+        // Which attachment it is, function constants specify (MSL 5.8.1.5).
+        return;
+    };
     let index = match member.attribute("index") {
         Some(index) => kernel::attribute_index(cx, index, 1),
         None => Some(0),

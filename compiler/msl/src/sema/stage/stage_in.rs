@@ -1,7 +1,7 @@
 //! Data that arrive with `[[stage_in]]`: per vertex, per patch and per fragment (MSL 5.2.4, 5.4).
 
 use super::attributes::{self, INTERPOLATIONS, Role};
-use super::members::{self, Value};
+use super::members::{self, Attributed};
 use super::{Object, object};
 use crate::ast::{self, GraphicsStage};
 use crate::hir::{QualTy, RecordId, ScalarTy};
@@ -11,7 +11,7 @@ use crate::sema::{kernel, record};
 use anymetal_diagnostics::{Diagnostic, Span};
 
 /// A parameter with `[[stage_in]]`.
-pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &Value<'a>, stage: GraphicsStage) {
+pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>, stage: GraphicsStage) {
     if !matches!(stage, GraphicsStage::Vertex | GraphicsStage::Fragment) {
         return super::wrong_stage(cx, "stage_in", param.span, stage);
     }
@@ -75,7 +75,7 @@ fn control_point(cx: &Checker<'_>, id: RecordId) -> Option<QualTy> {
 fn per_fragment<'a>(cx: &mut Checker<'a>, id: RecordId, inherited: Option<&'a ast::Attribute>, span: Span) {
     let scope = cx.records.get(id).scope;
     for (field, declared) in kernel::stage_in_members(cx, id, span) {
-        let member = Value::of_member(&field, declared);
+        let member = Attributed::of_member(&field, declared);
         if let Some(condition) = member.attribute("function_constant") {
             cx.in_scope(scope, |cx| kernel::condition(cx, condition));
         }
@@ -95,11 +95,15 @@ fn per_fragment<'a>(cx: &mut Checker<'a>, id: RecordId, inherited: Option<&'a as
     }
 }
 
-fn interpolation<'a>(member: &Value<'a>) -> Option<&'a ast::Attribute> {
+fn interpolation<'a>(member: &Attributed<'a>) -> Option<&'a ast::Attribute> {
     member.attributes.iter().find(|attribute| INTERPOLATIONS.contains(&attribute.name.as_str()))
 }
 
-fn fragment_member<'a>(cx: &mut Checker<'a>, member: &Value<'a>, interpolation: Option<&'a ast::Attribute>) {
+fn fragment_member<'a>(
+    cx: &mut Checker<'a>,
+    member: &Attributed<'a>,
+    interpolation: Option<&'a ast::Attribute>,
+) {
     if cx.is_dependent(member.ty.ty) {
         return;
     }

@@ -1,19 +1,10 @@
 //! What the typed program of a kernel looks like.
 
 use super::{program, unit};
-use crate::hir::KernelParamKind;
 
 fn indices(source: &str, kernel: &str) -> Vec<u32> {
     let program = program(source, kernel);
-    let index = |kind: &KernelParamKind| match kind {
-        KernelParamKind::Buffer { index, .. } | KernelParamKind::ThreadgroupMemory { index, .. } => {
-            Some(*index)
-        }
-        KernelParamKind::Resource { .. }
-        | KernelParamKind::StageIn { .. }
-        | KernelParamKind::Thread { .. } => None,
-    };
-    program.kernel.params.iter().filter_map(|param| index(&param.kind)).collect()
+    program.kernel.arguments().filter_map(|param| param.kind.binding()).map(|binding| binding.index).collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself
 //! is found by being [`GlobalValue::Pending`].
 
-use super::{GlobalValue, Globals, function_constant};
+use super::{GlobalValue, function_constant};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
 use crate::sema::checker::Checker;
@@ -164,6 +164,14 @@ fn value_of_definition<'a>(
         None if variable.attributes.iter().any(kernel::is_thread_attribute) => {
             return thread_variable(cx, variable);
         }
+        None if kernel::is_resource(variable) => {
+            let ty = resolve_type::resolve(cx, &variable.ty);
+            if ty.ty.is_error() {
+                return None;
+            }
+            let value = kernel::resource_of_variable(cx, variable, ty);
+            return Some((ty, value.map_or(GlobalValue::Failed, GlobalValue::Resource)));
+        }
         None => {
             // A constant object of a class with a default constructor is fine without an initialiser.
             let ty = resolve_type::resolve(cx, &variable.ty);
@@ -263,13 +271,8 @@ fn static_definition<'a>(
 }
 
 /// A use of a variable with static storage.
-pub(in crate::sema) fn global_value(
-    globals: &Globals<'_>,
-    diagnostics: &mut Diagnostics,
-    id: GlobalVarId,
-    span: Span,
-) -> Expr {
-    let global = globals.get(id);
+pub(in crate::sema) fn global_value(cx: &mut Checker<'_>, id: GlobalVarId, span: Span) -> Expr {
+    let global = cx.globals.get(id);
     let ty = global.ty;
     match &global.value {
         GlobalValue::Constant(constant) => {
@@ -279,14 +282,24 @@ pub(in crate::sema) fn global_value(
         GlobalValue::FunctionConstant(constant) => {
             Expr::value(ExprKind::FunctionConstant(*constant), ty.ty, span)
         }
+        GlobalValue::Resource(resource) => {
+            let resource = ExprKind::Resource(*resource);
+            match cx.types.referent(ty.ty) {
+                Some(to) => {
+                    let pointer = Expr::value(resource, cx.types.pointer(to), span);
+                    Expr::place(ExprKind::Deref(Box::new(pointer)), to, span)
+                }
+                None => Expr::value(resource, ty.ty, span),
+            }
+        }
         GlobalValue::Derived(expr) => Expr { span, ..Expr::clone(expr) },
-        GlobalValue::Failed if ty.ty.is_error() => diagnostics.poison(span),
+        GlobalValue::Failed if ty.ty.is_error() => cx.poison(span),
         // Reported; that its type is known finds further errors.
         GlobalValue::Failed => Expr::place(ExprKind::Undef, ty, span),
         GlobalValue::Pending => {
             let name = global.decl.variable.declarator.name;
-            diagnostics.error("recursive-constant", span, format!("the value of `{name}` depends on itself"));
-            diagnostics.poison(span)
+            cx.error("recursive-constant", span, format!("the value of `{name}` depends on itself"));
+            cx.poison(span)
         }
     }
 }
