@@ -23,6 +23,9 @@ const MAX_FACTS: usize = 1 << 16;
 pub(crate) enum Class {
     Device,
     Threadgroup,
+    Texture,
+    /// What a loaded address leads to: a buffer or a texture.
+    Resident,
 }
 
 impl Class {
@@ -30,23 +33,25 @@ impl Class {
         self as usize
     }
 
-    /// MSL's `mem_flags` bit.
-    fn flag(self) -> u32 {
+    /// MSL's `mem_flags` bits, each of which orders the memory.
+    fn flags(self) -> u32 {
         match self {
             Self::Device => 1,
             Self::Threadgroup => 2,
+            Self::Texture => 4,
+            Self::Resident => 1 | 4,
         }
     }
 
-    const ALL: [Self; 2] = [Self::Device, Self::Threadgroup];
+    const ALL: [Self; 4] = [Self::Device, Self::Threadgroup, Self::Texture, Self::Resident];
 }
 
 /// Dates by class.
-type Dates = [u32; 2];
+type Dates = [u32; Class::ALL.len()];
 
 fn join(a: &mut Dates, b: Dates, memory: u32) {
     for class in Class::ALL {
-        if memory & class.flag() != 0 {
+        if memory & class.flags() != 0 {
             a[class.index()] = a[class.index()].max(b[class.index()]);
         }
     }
@@ -245,7 +250,7 @@ impl Clocks {
         *self = Self {
             group,
             now: 1,
-            known_simd: vec![[0; 2]; simdgroups as usize],
+            known_simd: vec![Dates::default(); simdgroups as usize],
             passed_simd: vec![[0; 2]; simdgroups as usize],
             threads: std::mem::take(&mut self.threads),
             ..Self::default()
@@ -263,7 +268,7 @@ impl Clocks {
         self.now += 1;
         let now = self.now;
         *(if memory == 0 { &mut self.passed_empty } else { &mut self.passed_flagged }) = now;
-        join(&mut self.known_group, [now; 2], memory);
+        join(&mut self.known_group, [now; Class::ALL.len()], memory);
         if self.threads.is_empty() {
             return;
         }
@@ -284,7 +289,7 @@ impl Clocks {
         self.now += 1;
         let now = self.now;
         if let Some(known) = self.known_simd.get_mut(simdgroup as usize) {
-            join(known, [now; 2], memory);
+            join(known, [now; Class::ALL.len()], memory);
         }
         if let Some(passed) = self.passed_simd.get_mut(simdgroup as usize) {
             passed[usize::from(memory != 0)] = now;
@@ -314,7 +319,7 @@ impl Clocks {
             if let Some(&known) = self.known_simd.get(simdgroup as usize) {
                 own.add(Of::Simdgroup(group, simdgroup), known, u32::MAX);
             }
-            own.add(Of::Thread(thread), [self.now; 2], u32::MAX);
+            own.add(Of::Thread(thread), [self.now; Class::ALL.len()], u32::MAX);
             let mut knowledge = Knowledge { facts: BTreeMap::new(), overflowed: own.overflowed };
             knowledge.join(&own, memory);
             let knowledge = Arc::new(knowledge);

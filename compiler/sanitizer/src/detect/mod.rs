@@ -106,7 +106,7 @@ impl Observer for Detectors<'_> {
     fn on_accesses(&mut self, accesses: &Accesses<'_>) {
         alignment::check(accesses, self.findings);
         self.uninitialised.access(accesses, self.findings);
-        self.races.access(accesses, self.findings);
+        self.races.access(accesses, self.info, self.findings);
         self.texture_fences.access(accesses, self.info, self.findings);
         bank_conflicts::check(accesses, self.findings);
     }
@@ -115,8 +115,8 @@ impl Observer for Detectors<'_> {
         alignment::check(source, self.findings);
         alignment::check(target, self.findings);
         self.uninitialised.copy(source, target);
-        self.races.access(source, self.findings);
-        self.races.access(target, self.findings);
+        self.races.access(source, self.info, self.findings);
+        self.races.access(target, self.info, self.findings);
     }
 
     fn on_whole_writes(&mut self, objects: &Accesses<'_>) {

@@ -6,7 +6,7 @@
 
 use anymetal_interp::{
     AccessOp, Accesses, AtomicKind, BarrierArrival, Bytes, Dispatch, FenceExecuted, Group, MemoryPlace,
-    ThreadId,
+    ThreadId, Variable,
 };
 use anymetal_ir::{BarrierScope, Loc};
 use rustc_hash::FxHashMap;
@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 use super::clock::{Class, Clocks, Order, Published};
 use super::collector::{Collector, Seen, Text};
 use super::shadow::{Cell, Record, Shadow, Site, THREADGROUP};
-use crate::FindingKind;
 use crate::finding::{Action, Position};
+use crate::{FindingKind, LaunchInfo};
 
 /// All memory.
 const ALL_MEMORY: u32 = 7;
@@ -184,26 +184,31 @@ impl Races {
     }
 
     /// The accesses of one instruction in all lanes.
-    pub(crate) fn access(&mut self, accesses: &Accesses<'_>, findings: &mut Collector) {
+    pub(crate) fn access(&mut self, accesses: &Accesses<'_>, info: &LaunchInfo, findings: &mut Collector) {
         let mode = Mode::of(accesses.op);
+        let memory_of = |lane: usize| {
+            let place = accesses.place(lane);
+            location(place)
+                .map(|(number, _)| Memory { number, class: class(place, accesses.variable(lane), info) })
+        };
         if mode == Mode::Write
             && !self.wholes.is_empty()
             && let Some(wholes) = self.wholes.remove(&accesses.simdgroup)
         {
             for lane in accesses.each_lane() {
-                if let Some((memory, _)) = location(accesses.place(lane)) {
+                if let Some(memory) = memory_of(lane) {
                     self.touch(accesses, (1 << lane, memory), mode, Some(&wholes), findings);
                 }
             }
         }
         if accesses.common_variable().is_some() {
             let first = accesses.lanes.trailing_zeros() as usize & 31;
-            if let Some((memory, _)) = location(accesses.place(first)) {
+            if let Some(memory) = memory_of(first) {
                 self.touch(accesses, (accesses.lanes, memory), mode, None, findings);
             }
         } else {
             for lane in accesses.each_lane() {
-                if let Some((memory, _)) = location(accesses.place(lane)) {
+                if let Some(memory) = memory_of(lane) {
                     self.touch(accesses, (1 << lane, memory), mode, None, findings);
                 }
             }
@@ -220,8 +225,7 @@ impl Races {
         }
         let (reads, writes) = (kind != AtomicKind::Store, kind != AtomicKind::Load);
         for lane in accesses.each_lane() {
-            let Some((memory, start)) = location(accesses.place(lane)) else { continue };
-            let key = (memory.number, start);
+            let Some(key) = location(accesses.place(lane)) else { continue };
             let index = accesses.simdgroup * 32 + lane as u32;
             match self.clocks.atomic(index, (reads, writes), self.published.get(&key)) {
                 Some(published) => drop(self.published.insert(key, published)),
@@ -422,15 +426,21 @@ fn note(conflicts: &mut Vec<Conflict>, new: Conflict) {
 }
 
 /// The memory that shadow memory is kept of, and the first byte.
-fn location(place: MemoryPlace) -> Option<(Memory, u64)> {
+fn location(place: MemoryPlace) -> Option<(u32, u64)> {
     match place {
-        MemoryPlace::Buffer { buffer, offset } => {
-            Some((Memory { number: buffer, class: Class::Device }, offset))
-        }
-        MemoryPlace::Threadgroup { offset } => {
-            Some((Memory { number: THREADGROUP, class: Class::Threadgroup }, offset))
-        }
+        MemoryPlace::Buffer { buffer, offset } => Some((buffer, offset)),
+        MemoryPlace::Threadgroup { offset } => Some((THREADGROUP, offset)),
         MemoryPlace::Private { .. } | MemoryPlace::Constant { .. } => None,
+    }
+}
+
+/// What barriers name the memory by.
+fn class(place: MemoryPlace, variable: Variable, info: &LaunchInfo) -> Class {
+    match (place, variable) {
+        (MemoryPlace::Threadgroup { .. }, _) => Class::Threadgroup,
+        (_, Variable::Resident(_)) => Class::Resident,
+        _ if info.is_texture(variable) => Class::Texture,
+        _ => Class::Device,
     }
 }
 
@@ -445,7 +455,8 @@ fn message(now: Mode, before: Mode, name: &str) -> String {
 
 fn remedy(kind: FindingKind, class: Class, order: Order, modes: [Mode; 2]) -> String {
     let flag = match class {
-        Class::Device => "mem_flags::mem_device",
+        Class::Device | Class::Resident => "mem_flags::mem_device",
+        Class::Texture => "mem_flags::mem_texture",
         Class::Threadgroup => "mem_flags::mem_threadgroup",
     };
     if matches!(order, Order::ByEmptyBarrier | Order::ByOtherBarrier) {

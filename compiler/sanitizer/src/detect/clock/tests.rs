@@ -121,7 +121,7 @@ fn a_barrier_takes_nothing_from_the_thread_that_acquired() {
     clocks.start(1, 1);
     clocks.atomic(0, (true, false), flag.as_ref());
     clocks.fence(0, (1, ACQUIRE, 2));
-    clocks.pass_barrier(Class::Threadgroup.flag());
+    clocks.pass_barrier(Class::Threadgroup.flags());
     assert_eq!(clocks.order(&first, 0, Class::Device), Order::Before);
     assert_eq!(clocks.order(&first, 1, Class::Device), Order::Concurrent);
 }
