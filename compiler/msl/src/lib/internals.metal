@@ -32,6 +32,11 @@ template <typename T, typename I> T __metal_frexp(T x, thread I* exponent) {
   }
 __AM_REDUCE(simd_sum) __AM_REDUCE(simd_product) __AM_REDUCE(simd_min) __AM_REDUCE(simd_max)
 __AM_REDUCE(simd_and) __AM_REDUCE(simd_or) __AM_REDUCE(simd_xor)
+// Apple's take floats too, as headers that its compiler accepts show (MLX); what they do then is not documented.
+#define __AM_BITWISE(NAME, T, BITS) T __metal_##NAME(T data) { return as_type<T>(__am_##NAME(as_type<BITS>(data))); }
+__AM_BITWISE(simd_and, float, uint) __AM_BITWISE(simd_or, float, uint) __AM_BITWISE(simd_xor, float, uint)
+__AM_BITWISE(simd_and, half, ushort) __AM_BITWISE(simd_or, half, ushort) __AM_BITWISE(simd_xor, half, ushort)
+#undef __AM_BITWISE
 __AM_REDUCE(simd_prefix_inclusive_sum) __AM_REDUCE(simd_prefix_exclusive_sum)
 __AM_REDUCE(simd_prefix_inclusive_product) __AM_REDUCE(simd_prefix_exclusive_product)
 __AM_REDUCE(simd_broadcast_first)

@@ -7,7 +7,7 @@
 use super::arena::MadeSyntax;
 use super::ast_names::{self, Visitor};
 use super::checker::Checker;
-use super::diagnostics::Diagnostics;
+use super::diagnostics::{DEPENDENT, Diagnostics};
 use super::entities::{Found, LocalDecl};
 use super::fn_context::LocalConstants;
 use super::record::{Member, NamedRecord, RecordState};
@@ -35,8 +35,10 @@ struct Capture {
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) -> Expr {
     let captures = captures_of(cx, lambda, span);
+    // The type of a closure depends on the arguments of the template that it is in.
+    let dependent = if cx.diagnostics.in_template() { DEPENDENT } else { "" };
     let closure = NamedRecord {
-        name: "(lambda)".to_owned(),
+        name: format!("(lambda){dependent}"),
         is_union: false,
         ast: None,
         template: None,

@@ -140,7 +140,7 @@ pub(super) fn value_of<'a>(cx: &mut Checker<'a>, object: Expr, found: Found<'a>,
         Found::Field(record, path) => field_place(cx, object, record, &path, span),
         Found::Variable(decl) => match variable::global_of(cx, decl, None, span) {
             Some(global) => {
-                let member = variable::global_value(&cx.globals, &mut cx.diagnostics, global, span);
+                let member = variable::global_value(cx, global, span);
                 after(object, member)
             }
             None => cx.poison(span),
@@ -224,14 +224,14 @@ pub(super) fn check_index<'a>(
     span: Span,
 ) -> Expr {
     let object = indexed(cx, base);
-    if function_table::is_table(&cx.types, &cx.names, object.ty.ty) {
-        return function_table::function_of_table(cx, object, index, span);
-    }
-    if let Some(record) = cx.types.as_record(object.ty.ty) {
+    if let Some(record) = cx.types.as_record(object.ty.ty)
+        && record::complete(cx, record, span)
+    {
+        if function_table::is_table(&cx.types, &cx.names, object.ty.ty) {
+            return function_table::function_of_table(cx, object, index, span);
+        }
         let name = cx.names.index_operator;
-        if record::complete(cx, record, span)
-            && let Some(found) = ambiguity::member_functions(cx, record, name, span).transpose()
-        {
+        if let Some(found) = ambiguity::member_functions(cx, record, name, span).transpose() {
             let Ok(decls) = found else { return cx.poison(span) };
             let takes_several = decls.iter().any(|&decl| takes_several(&cx.functions.decl(decl).ast.params));
             let written = if takes_several { subscripts(index) } else { vec![index] };

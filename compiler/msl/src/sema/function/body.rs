@@ -7,8 +7,8 @@ use super::{BodyState, Origin, definition};
 use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
 use crate::sema::checker::Checker;
-use crate::sema::diagnostics::Deferred;
-use crate::sema::entities::{FnDeclId, LocalDecl};
+use crate::sema::diagnostics::{DEPENDENT, Deferred};
+use crate::sema::entities::{FnDeclId, LocalDecl, TArg};
 use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::sema::{dispatch, init, kernel, lint, stmt};
 use crate::token::Name;
@@ -44,12 +44,30 @@ pub(in crate::sema) fn ensure_body(cx: &mut Checker<'_>, id: FuncId) {
     let placeholders = std::mem::take(&mut cx.placeholders);
     let scope = cx.functions.inst(id).scope;
     let span = cx.functions.inst(id).span;
+    let depends = cx.checks_everything && depends(cx, id);
+    let in_template = cx.diagnostics.in_template();
+    cx.diagnostics.set_in_template(in_template || depends);
     cx.once(Deferred::Body(id), |cx| {
         cx.in_function(returns, |cx| cx.in_scope(scope, |cx| cx.deeper(span, |cx| check_body(cx, id))));
     });
+    cx.diagnostics.set_in_template(in_template);
     cx.placeholders = placeholders;
     cx.diagnostics.replace_trace(outer_trace);
     cx.functions.inst_mut(id).state = BodyState::Checked;
+}
+
+/// Whether an instance is of arguments that depend on those of a template that is checked without any: code of
+/// such a template called it.
+fn depends(cx: &Checker<'_>, id: FuncId) -> bool {
+    let inst = cx.functions.inst(id);
+    let shows = |ty: Ty| ty.is_error() || cx.types.display(ty).contains(DEPENDENT);
+    let owner = inst.origin.decl().and_then(|decl| cx.functions.decl(decl).owner);
+    let of_owner = owner.map(|owner| cx.records.get(owner));
+    // A value that is not known does not show in a name.
+    inst.args.iter().chain(of_owner.iter().flat_map(|owner| owner.args.iter())).any(TArg::is_unknown)
+        || inst.name.contains(DEPENDENT)
+        || inst.params.iter().any(|param| shows(param.ty))
+        || of_owner.is_some_and(|owner| shows(owner.ty))
 }
 
 fn check_body(cx: &mut Checker<'_>, id: FuncId) {

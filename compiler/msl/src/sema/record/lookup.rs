@@ -52,6 +52,7 @@ fn own_member<'a>(cx: &mut Checker<'a>, id: RecordId, name: Name) -> Option<Foun
         .iter()
         .filter_map(|m| if let Member::Using(using) = m { Some(*using) } else { None })
         .collect();
+    let mut is_unknown = false;
     for using in usings {
         match used_member(cx, id, using) {
             Some(Found::Functions(decls)) => {
@@ -59,13 +60,18 @@ fn own_member<'a>(cx: &mut Checker<'a>, id: RecordId, name: Name) -> Option<Foun
                 methods.extend(decls.iter().filter(|decl| !known.contains(decl)));
             }
             Some(found) if methods.is_empty() && first.is_none() => return Some(found),
+            // Of a base that depends on a template's arguments, of which none are known.
+            None => is_unknown |= cx.diagnostics.in_template(),
             // Another declaration hides it, or it leads nowhere, which is reported where the class is
             // completed.
-            _ => {}
+            Some(_) => {}
         }
     }
     if !methods.is_empty() {
         return Some(Found::Functions(methods.into()));
+    }
+    if is_unknown && first.is_none() {
+        return Some(Found::Error);
     }
     Some(match first? {
         Member::Field(path) => Found::Field(id, path),
