@@ -20,6 +20,10 @@
 //! arg 0: f32 0*3
 //! arg 5: i32 5
 //! expect 0: f32 15 0 0
+//! kernel: own_argument
+//! arg 0: f32 0
+//! arg 1: f32 3 4
+//! expect 0: f32 10
 
 #include <metal_stdlib>
 using namespace metal;
@@ -65,4 +69,10 @@ kernel void through(device float* same)
 {
     int (*function)(int) = &added;
     same[0] = function(10);
+}
+
+kernel void own_argument(device float* result [[buffer(0)]])
+{
+    out[0] = inner::scaled(1);
+    result[0] += inner::scaled(-1) + 2;
 }

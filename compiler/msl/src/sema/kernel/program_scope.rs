@@ -117,8 +117,19 @@ pub(in crate::sema) fn into_parameters(
         return;
     }
     let uses = used_resources(functions);
-    for (function, own) in functions.iter_mut().zip(&uses) {
+    let root = kernel.function.0 as usize;
+    // A parameter of the kernel that is bound to the same index is the resource.
+    let own_param = |id: &ResourceId| {
+        let resource = resources.get(*id);
+        let wanted = place(&resource.kind)?;
+        let is_same = |param: &KernelParam| param.ty == resource.ty && place(&param.kind) == Some(wanted);
+        kernel.params.iter().position(is_same)
+    };
+    for (n, (function, own)) in functions.iter_mut().zip(&uses).enumerate() {
         let parameter = |id: &ResourceId| {
+            if let Some(position) = own_param(id).filter(|_| n == root) {
+                return (*id, function.params[position]);
+            }
             let KernelParam { name, ty, span, .. } = *resources.get(*id);
             function.locals.push(Local { name, ty, span });
             let local = LocalId(function.locals.len() as u32 - 1);
@@ -143,8 +154,9 @@ pub(in crate::sema) fn into_parameters(
             _ => {}
         });
     }
-    let of_kernel = &uses[kernel.function.0 as usize];
-    kernel.params.extend(of_kernel.iter().map(|&id| resources.get(id).clone()));
+    let added: Vec<KernelParam> =
+        uses[root].iter().filter(|id| own_param(id).is_none()).map(|&id| resources.get(id).clone()).collect();
+    kernel.params.extend(added);
 }
 
 /// By function: the resources that it uses, or that functions that it calls use.
