@@ -162,7 +162,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// What function constants say about an argument, as functions that specialisation evaluates.
+    /// The functions of function constants that specialisation evaluates for an argument.
     pub(super) fn conditions(&mut self, param: &hir::KernelParam, binding: &hir::Binding) -> Conditions {
         let name = param.name.as_str();
         let index_by = binding.index_by.as_ref();

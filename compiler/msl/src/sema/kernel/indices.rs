@@ -1,8 +1,8 @@
 //! Where the host binds arguments: the attributes `buffer`, `texture`, `sampler` and `threadgroup`, and
 //! `function_constant` (MSL 5.2.1, 5.8.1.2, 5.8.1.4).
 //!
-//! Invariant: no two arguments of a kind share an index, unless function constants say which one exists or
-//! where one is.
+//! Invariant: no two arguments of a kind share an index, unless function constants specify whether an argument
+//! exists or what its index is.
 
 use crate::ast;
 use crate::hir::{Binding, CastKind, Expr, ExprKind, KernelParam, Ty};
