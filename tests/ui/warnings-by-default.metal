@@ -188,3 +188,23 @@ kernel void statements(device int* out [[buffer(0)]])
         if (out[1]) out[2] = 1;
         else out[2] = 2; //~ dangling-else
 }
+
+[[nodiscard]] int needed() { return 1; }
+
+kernel void constants_and_order(device float* out [[buffer(0)]])
+{
+    out[0] = 1e39; //~ literal-range: magnitude of floating-point constant too large for type 'float'
+    out[1] = 1e-46f; //~ literal-range: magnitude of floating-point constant too small for type 'float'
+    out[2] = 1e38 + 1e-44;
+    half large = 1e5h; //~ literal-range: too large for type 'half'
+    float near = 16777217; //~ implicit-const-int-float-conversion: changes value from 16777217 to 16777216
+    float exact = 16777216;
+    needed(); //~ unused-result: ignoring return value of function declared with 'nodiscard' attribute
+    (void)needed();
+    int i = needed();
+    out[3] = i++ + i; //~ unsequenced: unsequenced modification and access to 'i'
+    out[4] = i++ * i--; //~ unsequenced: multiple unsequenced modifications to 'i'
+    i = i + 1;
+    out[5] = (i++, i) + large + near + exact;
+    out[i++] = 1;
+}

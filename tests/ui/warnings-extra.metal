@@ -10,6 +10,15 @@ int unused_parameters(int used, int unused, int) //~ unused-parameter: unused pa
     return used;
 }
 
+struct Members { int a; float b; int c = 3; };
+int missing_members()
+{
+    Members some = {1}; //~ missing-field-initializers: missing field 'b' initializer
+    Members named = {.b = 1}; //~ missing-field-initializers: missing field 'a' initializer
+    Members none = {}, all = {1, 2, 3}, all_but_default = {1, 2};
+    return some.a + named.a + none.a + all.a + all_but_default.a;
+}
+
 template <typename T> bool is_less(T a, uint b)
 {
     return a < b; //~ sign-compare: comparison of integers of different signs: 'int' and 'uint'
@@ -35,4 +44,5 @@ kernel void extra(device int* out [[buffer(0)]], uint id [[thread_position_in_gr
     int other = 1;
     out[4] = other + qualified() + unused_parameters(1, 2, 3) + *pointer_to_const(&a);
     out[5] = is_less(a, u) || is_less(u, u) || is_less(a + 1, u);
+    out[6] = missing_members();
 }

@@ -23,5 +23,5 @@ kernel void compare(device int* x [[buffer(0)]])
 
 kernel void aligned_cast(threadgroup float* p [[threadgroup(0)]], device float4* out [[buffer(0)]])
 {
-    out[0] = *((threadgroup __attribute__((aligned(16))) float4*)p);
+    out[0] = *((threadgroup __attribute__((aligned(16))) float4*)p); //~ ignored-attributes: no effect in the name of a type
 }

@@ -12,6 +12,7 @@ use crate::ast::{
     Block, Expr, ExprKind, ForInit, Function, FunctionBody, InitClause, Initialiser, Item, ItemKind, Stmt,
     StmtKind, SwitchLabel, Variable,
 };
+use crate::token::FloatSuffix;
 use anymetal_diagnostics::{Diagnostic, EnabledWarnings, ExpansionId, Sink, SourceMap, Span};
 
 /// Reports the warnings that are enabled.
@@ -164,6 +165,7 @@ impl Linter<'_> {
         let mut work = vec![expr];
         while let Some(expr) = work.pop() {
             precedence::check(self, expr);
+            literal_range(self, expr);
             if let ExprKind::Lambda(lambda) = &expr.kind {
                 lambda.initialised.iter().for_each(|capture| work.push(&capture.init));
                 self.block(&lambda.body);
@@ -171,6 +173,38 @@ impl Linter<'_> {
             operands(expr, &mut |operand| work.push(operand));
         }
     }
+}
+
+/// Warns about a floating-point literal that its type has no value near to.
+fn literal_range(linter: &mut Linter<'_>, expr: &Expr) {
+    let ExprKind::Float { value, suffix } = expr.kind else { return };
+    // The largest and the smallest value of the type, as clang writes them.
+    let (name, most, least, near) = match suffix {
+        FloatSuffix::None | FloatSuffix::Float | FloatSuffix::Long => {
+            ("float", "3.40282347E+38", "1.40129846E-45", f64::from(value as f32))
+        }
+        FloatSuffix::Half => ("half", "65504", "5.96E-8", half::f16::from_f64(value).to_f64()),
+        FloatSuffix::Bfloat => {
+            ("bfloat", "3.38953139E+38", "9.18354962E-41", half::bf16::from_f64(value).to_f64())
+        }
+    };
+    let message = if near.is_infinite() {
+        format!("magnitude of floating-point constant too large for type '{name}'; maximum is {most}")
+    } else if near == 0.0 && (value != 0.0 || has_digits(linter.map, expr.span)) {
+        format!("magnitude of floating-point constant too small for type '{name}'; minimum is {least}")
+    } else {
+        return;
+    };
+    linter.warn("literal-range", expr.span, message, None);
+}
+
+/// Whether a literal has other digits than 0 before its exponent: its value was rounded when it was read.
+fn has_digits(map: &SourceMap, literal: Span) -> bool {
+    let text =
+        map.file(literal.file).and_then(|file| file.text.get(literal.lo as usize..literal.hi as usize));
+    // A hexadecimal literal of 64 bits of mantissa is read exactly.
+    let mantissa = text.into_iter().flat_map(str::chars).take_while(|c| !matches!(c, 'e' | 'E' | 'x' | 'X'));
+    mantissa.into_iter().any(|c| matches!(c, '1'..='9'))
 }
 
 /// Calls `f` for the direct operands of an expression.

@@ -107,6 +107,8 @@ struct Parser<'t> {
     fuel: usize,
     /// While something is only tried, the number of errors it would have reported.
     pending_errors: Option<u32>,
+    /// The warnings about what is only tried, which are reported if the attempt succeeds.
+    pending_warnings: Vec<Diagnostic>,
     /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
     gave_up: bool,
     /// The class, alias and variable templates declared so far, whose later declarations may leave out
@@ -153,6 +155,7 @@ impl<'t> Parser<'t> {
             sink,
             fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
             pending_errors: None,
+            pending_warnings: Vec::new(),
             gave_up: false,
             template_names: FxHashSet::default(),
             skipped: None,
@@ -304,10 +307,11 @@ impl<'t> Parser<'t> {
         self.report(Diagnostic::error(id, span, message));
     }
 
-    /// Reports a warning; while something is only tried, warnings wait for the second reading.
+    /// Reports a warning, once nothing that it is part of is only tried.
     fn warn(&mut self, diagnostic: Diagnostic) {
-        if self.pending_errors.is_none() {
-            self.sink.push(diagnostic);
+        match self.pending_errors {
+            Some(_) => self.pending_warnings.push(diagnostic),
+            None => self.sink.push(diagnostic),
         }
     }
 
@@ -407,11 +411,16 @@ impl<'t> Parser<'t> {
     fn attempt<T>(&mut self, parse: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let start = self.checkpoint();
         let outer = self.pending_errors.replace(0);
+        let warnings = self.pending_warnings.len();
         let result = parse(self);
         let errors = std::mem::replace(&mut self.pending_errors, outer).unwrap_or(0);
         if result.is_some() && errors == 0 {
+            if outer.is_none() {
+                self.pending_warnings.drain(..).for_each(|warning| self.sink.push(warning));
+            }
             return result;
         }
+        self.pending_warnings.truncate(warnings);
         self.rewind(start);
         None
     }

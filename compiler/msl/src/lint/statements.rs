@@ -1,7 +1,8 @@
 //! Conditions, bodies and `else` that are easily mistaken, and qualifiers without an effect.
 
 use super::Linter;
-use crate::ast::{Expr, ExprKind, Function, Stmt, StmtKind, TypeKind};
+use crate::ast::{Expr, ExprKind, Function, PostfixOp, Stmt, StmtKind, TypeKind, UnaryOp};
+use crate::token::Name;
 
 pub(super) fn check(linter: &mut Linter<'_>, stmt: &Stmt) {
     match &stmt.kind {
@@ -21,6 +22,9 @@ pub(super) fn check(linter: &mut Linter<'_>, stmt: &Stmt) {
             cond.iter().for_each(|cond| condition(linter, cond));
             if let Some(last) = step.as_ref().or(cond.as_ref()) {
                 empty_body_of_loop(linter, last, body, "for loop has empty body");
+            }
+            if let Some(step) = step {
+                changed_twice(linter, step, body);
             }
         }
         StmtKind::RangeFor { range, body, .. } => {
@@ -78,6 +82,53 @@ fn after_comments(text: &str) -> &str {
         };
         rest = after.trim_start();
     }
+}
+
+/// `for (…; …; i++) { …; i++; }`
+fn changed_twice(linter: &mut Linter<'_>, step: &Expr, body: &Stmt) {
+    let StmtKind::Block(block) = &body.kind else { return };
+    let Some(StmtKind::Expr(last)) = block.stmts.last().map(|stmt| &stmt.kind) else { return };
+    let (Some(in_head), Some(in_body)) = (counted(step), counted(last)) else { return };
+    if in_head == in_body && !continues(&block.stmts) {
+        let (name, is_incremented) = in_body;
+        let word = if is_incremented { "incremented" } else { "decremented" };
+        let message = format!("variable '{name}' is {word} both in the loop header and in the loop body");
+        linter.warn("for-loop-analysis", last.span, message, None);
+    }
+}
+
+/// The variable of `i++`, `++i`, `i--` or `--i`, and whether it is incremented.
+fn counted(expr: &Expr) -> Option<(Name, bool)> {
+    let (inner, is_incremented) =
+        match &expr.kind {
+            ExprKind::Postfix(PostfixOp::Increment, inner)
+            | ExprKind::Unary(UnaryOp::PreIncrement, inner) => (inner, true),
+            ExprKind::Postfix(PostfixOp::Decrement, inner)
+            | ExprKind::Unary(UnaryOp::PreDecrement, inner) => (inner, false),
+            _ => return None,
+        };
+    match &inner.kind {
+        ExprKind::Path(path) if path.segments.len() == 1 => Some((path.segments[0].name, is_incremented)),
+        _ => None,
+    }
+}
+
+/// Whether there is a `continue`, whichever loop it is of.
+fn continues(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Continue => true,
+        StmtKind::Block(block) => continues(&block.stmts),
+        StmtKind::If { then, otherwise, .. } => {
+            continues(std::slice::from_ref(then))
+                || otherwise.iter().any(|stmt| continues(std::slice::from_ref(stmt)))
+        }
+        StmtKind::For { body, .. }
+        | StmtKind::RangeFor { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::DoWhile { body, .. }
+        | StmtKind::Switch { body, .. } => continues(std::slice::from_ref(body)),
+        _ => false,
+    })
 }
 
 /// `if (a) if (b) x; else y;`

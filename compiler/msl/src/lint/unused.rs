@@ -20,6 +20,7 @@ type Declared = (Name, Span);
 #[derive(Default)]
 struct Declarations {
     variables: Vec<Declared>,
+    types: Vec<Declared>,
     /// How often a name is only assigned to.
     assigned: FxHashMap<Name, u32>,
     /// The names of the blocks around the current statement, with the blocks' beginnings.
@@ -29,7 +30,8 @@ struct Declarations {
 }
 
 pub(super) fn in_function(linter: &mut Linter<'_>, function: &Function, body: &Block) {
-    let ids = ["unused-variable", "unused-but-set-variable", "unused-parameter", "shadow"];
+    let ids =
+        ["unused-variable", "unused-but-set-variable", "unused-parameter", "unused-local-typedef", "shadow"];
     if !ids.iter().any(|id| linter.wants(id)) {
         return;
     }
@@ -52,11 +54,25 @@ pub(super) fn in_function(linter: &mut Linter<'_>, function: &Function, body: &B
             linter.warn("unused-but-set-variable", *span, message, None);
         }
     }
+    for (name, span) in declared.types.iter().filter(|(name, _)| !uses.contains_key(name)) {
+        unused_type(linter, *name, *span);
+    }
     for (param, name) in named().filter(|(param, _)| !may_be_unused(&param.attributes)) {
         if !uses.contains_key(&name) {
             linter.warn("unused-parameter", param.span, format!("unused parameter '{name}'"), None);
         }
     }
+}
+
+fn unused_type(linter: &mut Linter<'_>, name: Name, span: Span) {
+    let Some(file) = linter.map.file(span.file) else { return };
+    let text = file.text.get(span.lo as usize..span.hi as usize).unwrap_or_default();
+    // The attributes of an alias have no meaning in its type, so that the parser does not keep them.
+    if text.contains("unused") {
+        return;
+    }
+    let what = if text.starts_with("using") { "type alias" } else { "typedef" };
+    linter.warn("unused-local-typedef", span, format!("unused {what} '{name}'"), None);
 }
 
 fn may_be_unused(attributes: &[Attribute]) -> bool {
@@ -88,6 +104,8 @@ fn statement(stmt: &Stmt, out: &mut Declarations) {
         match &stmt.kind {
             StmtKind::Block(inner) => block(inner, out),
             StmtKind::Expr(expr) => assigned(expr, out),
+            StmtKind::Item(item) => local_type(item, out),
+            StmtKind::Items(items) => items.iter().for_each(|item| local_type(item, out)),
             StmtKind::Variables(variables) => {
                 variables.iter().for_each(|variable| declare(variable, out));
                 // They are visible to the rest of the block.
@@ -116,6 +134,14 @@ fn statement(stmt: &Stmt, out: &mut Declarations) {
         }
     }
     out.visible.truncate(visible);
+}
+
+fn local_type(item: &Item, out: &mut Declarations) {
+    if let ItemKind::Alias(alias) = &item.kind
+        && item.template.is_none()
+    {
+        out.types.push((alias.name, item.span));
+    }
 }
 
 /// Counts a statement that only changes a variable: `x = e`, `x += e`, `x++`.

@@ -6,6 +6,7 @@
 
 mod flow;
 mod operands;
+mod sequence;
 mod values;
 
 pub(super) use operands::{logical_not, negation, operands};
@@ -13,8 +14,9 @@ pub(super) use operands::{logical_not, negation, operands};
 use super::checker::Checker;
 use super::walk;
 use crate::ast::{self, BinaryOp as Op, CastKind as Written, ExprKind as Ast, FunctionBody};
-use crate::hir::{CompareOp, ConstValue, Expr, ExprKind, FuncId, QualTy, ScalarTy, Stmt, Ty};
+use crate::hir::{CompareOp, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, ScalarTy, Stmt, Ty};
 use crate::sema::evaluate::integer_of;
+use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, ExpansionId, Span};
 use std::collections::BTreeMap;
 
@@ -74,6 +76,13 @@ pub(super) fn unused_value(cx: &mut Checker<'_>, written: &ast::Expr, value: &Ex
         written = inner;
     }
     let span = written.span;
+    if let ExprKind::Call(func, _) = value.kind
+        && let Some(attribute) = nodiscard(cx, func)
+    {
+        let message = format!("ignoring return value of function declared with '{attribute}' attribute");
+        warn(cx, "unused-result", span, message);
+        return;
+    }
     if let Ast::Binary(op, ..) = written.kind {
         let word = match op {
             Op::Eq => "equality",
@@ -105,6 +114,14 @@ pub(super) fn unused_value(cx: &mut Checker<'_>, written: &ast::Expr, value: &Ex
         };
         warn(cx, "unused-value", span, message);
     }
+}
+
+/// The attribute that says that the result of a function is to be used.
+fn nodiscard(cx: &Checker<'_>, func: FuncId) -> Option<Name> {
+    let decl = cx.functions.inst(func).origin.decl()?;
+    let says_so = |name: &str| matches!(name, "nodiscard" | "warn_unused_result");
+    let attributes = &cx.functions.decl(decl).ast.attributes;
+    attributes.iter().map(|attribute| attribute.name).find(|name| says_so(name.as_str()))
 }
 
 /// Whether an expression has no effect besides its value.
@@ -196,7 +213,34 @@ pub(super) fn conversion(cx: &mut Checker<'_>, written: &ast::Expr, value: &Expr
         && let Some(known) = integer_of(&cx.types, value.ty.ty, constant)
     {
         integer_to_integer(cx, known, value, from, to, target);
+    } else if let ExprKind::Const(constant) = &value.kind
+        && from.is_integral()
+        && target.is_float()
+        && let Some(known) = integer_of(&cx.types, value.ty.ty, constant)
+    {
+        integer_to_float(cx, known, value, to, target);
     }
+}
+
+/// An integer constant of which a floating-point type has only a neighbour.
+fn integer_to_float(cx: &mut Checker<'_>, known: i128, value: &Expr, to: Ty, target: ScalarTy) {
+    let near = match target {
+        ScalarTy::F16 => half::f16::from_f64(known as f64).to_f64(),
+        ScalarTy::BF16 => half::bf16::from_f64(known as f64).to_f64(),
+        _ => f64::from(known as f32),
+    };
+    if near == known as f64 && (known as f64) as i128 == known {
+        return;
+    }
+    let shown = match near.is_infinite() {
+        true if near > 0.0 => "+Inf".to_owned(),
+        true => "-Inf".to_owned(),
+        false => format!("{near}"),
+    };
+    let (from, to) = (cx.types.display(value.ty.ty), cx.types.display(to));
+    let message =
+        format!("implicit conversion from '{from}' to '{to}' changes value from {known} to {shown}");
+    warn(cx, "implicit-const-int-float-conversion", value.span, message);
 }
 
 /// The value of a floating-point literal, perhaps with a sign or in parentheses.
@@ -264,6 +308,31 @@ fn bounds(scalar: ScalarTy) -> (i128, i128) {
     }
 }
 
+// --- lists
+
+/// Warns about a list that initialises some members of a class, but not all that have no default initialiser.
+pub(super) fn missing_fields(cx: &mut Checker<'_>, record: RecordId, values: &[Option<Expr>], span: Span) {
+    if !cx.diagnostics.wants("missing-field-initializers") {
+        return;
+    }
+    let defaults = &cx.records.get(record).field_inits;
+    let fields = &cx.types.record(record).fields;
+    let missing = fields.iter().zip(values).zip(defaults).find(|((_, value), default)| {
+        // A base without members of its own has no initialiser in the list either.
+        value.is_none() && default.is_none()
+    });
+    let Some(((field, _), _)) = missing.filter(|((field, _), _)| !field.name.as_str().is_empty()) else {
+        return;
+    };
+    let message = format!("missing field '{}' initializer", field.name);
+    warn(cx, "missing-field-initializers", span, message);
+}
+
+/// An aggregate within another that has no braces of its own.
+pub(super) fn missing_braces(cx: &mut Checker<'_>, span: Span) {
+    warn(cx, "missing-braces", span, "suggest braces around initialization of subobject");
+}
+
 // --- functions
 
 /// A function's body after it was checked.
@@ -274,4 +343,7 @@ pub(super) fn body(cx: &mut Checker<'_>, id: FuncId, ast: &ast::Function, ret: Q
     }
     flow::check(cx, id, ast.span, block.span, ret, stmts);
     values::check(cx, ret, stmts);
+    if cx.diagnostics.wants("unsequenced") {
+        walk::each_full_expr(stmts, &mut |expr| sequence::check(cx, expr));
+    }
 }

@@ -13,7 +13,7 @@ use crate::sema::entities::Found;
 use crate::sema::expr::after;
 use crate::sema::function::Functions;
 use crate::sema::record::Records;
-use crate::sema::{call, init, overload, record};
+use crate::sema::{call, init, lint, overload, record};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
@@ -48,6 +48,7 @@ pub(super) fn aggregate<'a>(
     let mut values: Vec<Option<Expr>> = vec![None; count];
     let mut effects = Vec::new();
     let mut next = 0;
+    let may_elide = slots.len() == 1;
     while let Some(clause) = cursor.clauses.get(cursor.at) {
         if cursor.leaves_elided() {
             break;
@@ -65,12 +66,16 @@ pub(super) fn aggregate<'a>(
             continue;
         }
         let Some(&(field, ty)) = slots.get(next) else { break };
+        cursor.may_elide = may_elide;
         let value = list::element(cx, ty, cursor);
         match field {
             Some(field) => values[field] = Some(value),
             None => effects.push(value),
         }
         next += 1;
+    }
+    if next > 0 {
+        lint::missing_fields(cx, record, &values, span);
     }
     let object = aggregate_of(cx, record, values, span);
     after_all(&mut cx.diagnostics, effects, object)

@@ -9,7 +9,7 @@ use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
 use crate::sema::convert::{Conversion, Rank};
 use crate::sema::diagnostics::Diagnostics;
-use crate::sema::{call, construct, convert, expr, init, narrowing, record};
+use crate::sema::{call, construct, convert, expr, init, lint, narrowing, record};
 use anymetal_diagnostics::Span;
 
 /// Reads the clauses of a list one after the other, as brace elision wants them.
@@ -23,11 +23,13 @@ pub(super) struct Cursor<'a> {
     pub(super) designated: Option<usize>,
     /// The number of aggregates without braces around the current one.
     pub(super) elided: u32,
+    /// Whether it is usual that the next aggregate has no braces: it is the only one of its class.
+    pub(super) may_elide: bool,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(clauses: &'a [InitClause]) -> Self {
-        Self { clauses, at: 0, pending: None, designated: None, elided: 0 }
+        Self { clauses, at: 0, pending: None, designated: None, elided: 0, may_elide: false }
     }
 
     /// The designator of the current clause, unless it has been followed.
@@ -200,6 +202,9 @@ pub(super) fn element<'a>(cx: &mut Checker<'a>, to: QualTy, cursor: &mut Cursor<
         return convert::to_type(cx, value, to, "in this initialiser");
     }
     cursor.pending = Some(value);
+    if !std::mem::take(&mut cursor.may_elide) {
+        lint::missing_braces(cx, span);
+    }
     cursor.elided += 1;
     let at = cursor.at;
     let value = match *cx.types.kind(ty) {
@@ -253,6 +258,7 @@ fn array_elements<'a>(
             return cx.poison(span);
         }
         let before = cursor.at;
+        cursor.may_elide = false;
         let value = element(cx, QualTy::plain(elem), cursor);
         if cursor.at == before {
             // Elements without members take no clause, however many there are.

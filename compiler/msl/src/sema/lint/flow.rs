@@ -1,5 +1,7 @@
-//! Ways through a function's body: ends without a value, calls of itself, variables without a value.
+//! Ways through a function's body: ends without a value, calls of itself, loops without an end, variables
+//! without a value.
 
+mod loops;
 mod uninitialised;
 
 use super::warn;
@@ -43,6 +45,9 @@ pub(super) fn check(cx: &mut Checker<'_>, id: FuncId, name: Span, braces: Span, 
     }
     if cx.diagnostics.wants("infinite-recursion") && !leaves(id, stmts).may_leave() {
         warn(cx, "infinite-recursion", name, "all paths through this function will call itself");
+    }
+    if cx.diagnostics.wants("for-loop-analysis") {
+        loops::check(cx, stmts);
     }
     if cx.diagnostics.wants("uninitialized") || cx.diagnostics.wants("sometimes-uninitialized") {
         uninitialised::check(cx, stmts);
