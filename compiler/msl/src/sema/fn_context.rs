@@ -3,7 +3,7 @@
 use crate::hir::{self, ConstValue, LocalId, QualTy, Ty};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The result type of the function being checked.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,8 @@ pub(super) struct FnContext {
     /// The value of `__func__`; empty outside of functions.
     pub(super) name: String,
     pub(super) locals: Vec<hir::Local>,
+    /// Those that are uniform by their declarations, or by their types may be.
+    pub(super) uniform: FxHashSet<LocalId>,
     /// The number of the first locals that are parameters.
     pub(super) params: u32,
     /// The pointer parameter and the object type (with space and const).
@@ -57,6 +59,7 @@ impl FnContext {
             serial,
             name: String::new(),
             locals: Vec::new(),
+            uniform: FxHashSet::default(),
             params: 0,
             this: None,
             returns,

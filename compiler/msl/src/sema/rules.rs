@@ -5,3 +5,4 @@
 pub(super) mod atomics;
 pub(super) mod thread_attributes;
 pub(super) mod threadgroup_variables;
+pub(super) mod uniform;

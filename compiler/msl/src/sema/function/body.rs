@@ -10,7 +10,7 @@ use crate::sema::checker::Checker;
 use crate::sema::diagnostics::{DEPENDENT, Deferred};
 use crate::sema::entities::{FnDeclId, LocalDecl, TArg};
 use crate::sema::fn_context::{AutoReturn, Returns};
-use crate::sema::{dispatch, init, kernel, lint, stmt};
+use crate::sema::{dispatch, init, kernel, lint, rules, stmt};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -192,6 +192,9 @@ fn declare_params<'a>(cx: &mut Checker<'a>, id: FuncId, ast: &'a ast::Function, 
         let ty = if is_first { ty } else { QualTy { is_const: param.ty.quals.is_const, ..ty } };
         let variable = param_local(cx, name, ty, param.span, out);
         cx.declare_local(name, variable, param.span);
+        if let Some(&local) = out.last() {
+            rules::uniform::declared(cx, &param.ty, local, None);
+        }
     }
 }
 

@@ -219,6 +219,7 @@ fn declare_variable<'a>(
     if let Some(value) = &value {
         remember_constant(cx, variable, ty, local, value);
     }
+    rules::uniform::declared(cx, &variable.ty, local, value.as_ref());
     cx.declare_local(name, LocalDecl::Variable { local, ty, function: cx.function.serial }, span);
     let reads_itself = value.as_ref().filter(|value| mentions(value, local)).cloned();
     let Some(value) = reads_itself else {
