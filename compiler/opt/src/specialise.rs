@@ -68,8 +68,8 @@ fn names(missing: &[MissingConstant]) -> String {
     names.join(", ")
 }
 
-/// Replaces function constants by values, decides which arguments are enabled and what their indices are, and
-/// gives disabled ones the null pointer. `values` names constants by their position in the module; bits beyond
+/// Replaces function constants by values, decides which arguments are enabled and at which index, and gives
+/// disabled ones the null pointer. `values` names constants by their position in the module; bits beyond
 /// the constant's type are ignored, and `None` means the same as leaving one out.
 ///
 /// A constant may be left out if nothing depends on it once the others are known, for instance
@@ -79,8 +79,7 @@ fn names(missing: &[MissingConstant]) -> String {
 ///
 /// # Errors
 /// Constants that are missing; conditions and indices that do not fold; indices that do not exist or that two
-/// arguments have. The module is then unchanged in its
-/// kernels, but already specialised in its code.
+/// arguments have. The module is then unchanged in its kernels, but already specialised in its code.
 pub fn specialise(
     module: &mut Module,
     values: &[(FunctionConstantId, Option<u64>)],

@@ -1,8 +1,8 @@
 //! Kernels: finding entry points, and what their attributes say.
 //!
 //! `instantiation` finds the function of an entry point, `params` classifies its parameters, `structure` the
-//! members of structures of resources, `stage_in` those of stage-in data. `indices` assigns the indices at which
-//! the host binds them, `program_scope` handles resources that are variables.
+//! members of structures of resources, `stage_in` those of stage-in data. `indices` assigns the indices at
+//! which the host binds them, `program_scope` handles resources that are variables.
 
 mod indices;
 mod instantiation;

@@ -56,8 +56,8 @@ pub(in crate::sema) fn ensure_body(cx: &mut Checker<'_>, id: FuncId) {
     cx.functions.inst_mut(id).state = BodyState::Checked;
 }
 
-/// Whether an instance is of arguments that depend on those of a template that is checked without any: code of
-/// such a template called it.
+/// Whether the arguments of an instance depend on those of a template that is checked without arguments,
+/// whose code calls it.
 fn depends(cx: &Checker<'_>, id: FuncId) -> bool {
     let inst = cx.functions.inst(id);
     let shows = |ty: Ty| ty.is_error() || cx.types.display(ty).contains(DEPENDENT);

@@ -1,7 +1,7 @@
 //! Where the host binds arguments: the attributes `buffer`, `texture`, `sampler` and `threadgroup`, and
 //! `function_constant` (MSL 5.2.1, 5.8.1.2, 5.8.1.4).
 //!
-//! Invariant: no two arguments of a kind share an index, unless function constants specify whether an argument
+//! Invariant: no two arguments of a kind share an index, unless function constants specify whether one
 //! exists or what its index is.
 
 use crate::ast;

@@ -1,13 +1,13 @@
-//! Variables that an expression changes and uses in an order that nothing determines (C++17 [intro.execution]).
+//! Variables that an expression changes and uses in an order that nothing determines.
 //!
-//! Looks at operands of infix operators only: those of an assignment are sequenced, and arguments of calls are
-//! indeterminately sequenced.
+//! Compares operands of infix operators only: those of an assignment are sequenced, and arguments of calls
+//! are indeterminately sequenced (C++17 [intro.execution], [expr.call]).
 
-use super::warn;
+use super::is_quiet;
 use crate::hir::{Expr, ExprKind, LocalId};
 use crate::sema::checker::Checker;
 use crate::sema::walk;
-use anymetal_diagnostics::Span;
+use anymetal_diagnostics::{Diagnostic, Span};
 
 /// Operators of one expression that are nested deeper are not looked at.
 const MAX_DEPTH: u32 = 200;
@@ -52,7 +52,9 @@ pub(super) fn check(cx: &mut Checker<'_>, expr: &Expr) {
             true => format!("multiple unsequenced modifications to '{name}'"),
             false => format!("unsequenced modification and access to '{name}'"),
         };
-        warn(cx, "unsequenced", span, message);
+        if !is_quiet(cx, span) {
+            cx.report(Diagnostic::warning("unsequenced", span, message));
+        }
     }
 }
 
