@@ -84,7 +84,7 @@ class Test:
             return
         prefixes = {prefix for group in re.findall(r"-verify(?:=(\S+))?", run) for prefix in (group or "expected").split(",")}
         macros = {"__cplusplus": version_macro(self.mode), "__STDC__": "1", "__METAL__": "1"}
-        macros |= {name: body for name, _, body in (item.partition("=") for item in self.definitions)}
+        macros |= {name: body if is_given else "1" for name, is_given, body in (item.partition("=") for item in self.definitions)}
         found, self.is_clean, self.lines = annotations.expectations(self.text, prefixes, macros)
         self.expected, self.inapplicable = {}, collections.Counter()
         for item in found:

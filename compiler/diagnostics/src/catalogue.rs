@@ -118,6 +118,9 @@ const BOMBS: Proof = Proof::RustTest("compiler/driver/tests/budgets/bombs.rs");
 /// Of errors in code that no entry point reaches.
 const WHOLE_PROGRAM: Proof = Proof::RustTest("compiler/msl/src/sema/tests/whole_program.rs");
 
+/// Of rules of declarations.
+const DECLARATIONS: Proof = Proof::RustTest("compiler/msl/src/sema/tests/declarations.rs");
+
 /// Of errors without an explanation.
 const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
 
@@ -232,6 +235,7 @@ const ANALYSIS: &[Entry] = &[
         "an atomic operation that Metal does not have for the type, the memory order or the address space",
     ),
     id("attribute-argument", "an attribute without its argument, or with one out of range"),
+    other("attribute-placement", "an attribute on something that it does not apply to", DECLARATIONS),
     id("auto-not-allowed", "`auto` where no type can be deduced"),
     id("auto-recursion", "a function with a deduced result type calls itself before a `return`"),
     id("bad-alignment", "`alignas` of what is not a power of two up to 4096"),
@@ -253,6 +257,7 @@ const ANALYSIS: &[Entry] = &[
     id("bad-index", "an index that is not an integer, or an index into `void`"),
     id("bad-member-type", "a member of type `void` or of a function type"),
     id("bad-range", "a range-based `for` over what is not an array"),
+    other("bad-result", "a function that returns an array or a function", DECLARATIONS),
     id("bad-selector", "`switch` on what is not an integer"),
     id("bad-sizeof", "`sizeof` of a bit-field, or of something without a size"),
     id("bad-swizzle", "a vector has no such elements"),
@@ -271,6 +276,7 @@ const ANALYSIS: &[Entry] = &[
     id("cast-to-reference", "a value is cast to a reference"),
     id("class-deduction", "the template arguments of a class cannot be deduced from its initialiser"),
     id("conflicting-spaces", "an alias that has an address space is given another"),
+    other("copy-by-value", "a constructor that takes an object of its class by value", DECLARATIONS),
     other("deduced-result", "a result type that is deduced differently, or cannot be deduced", WHOLE_PROGRAM),
     other("default-argument", "a parameter without a default argument after one that has one", WHOLE_PROGRAM),
     id(
@@ -286,6 +292,7 @@ const ANALYSIS: &[Entry] = &[
     id("enum-type", "an enumeration whose underlying type is not an integer type"),
     id("excess-initialisers", "more initialisers than members or elements"),
     id("excess-result", "a `void` function returns a value"),
+    id("explicit-constructor", "copy initialisation by a list chooses an explicit constructor"),
     id("fall-through", "too many `case` labels continue into the next"),
     id("fold-operand", "a fold expression with no pack, or with two"),
     id("fold-operator", "a fold expression with two different operators"),
@@ -312,6 +319,12 @@ const ANALYSIS: &[Entry] = &[
     id("kernel-call", "a kernel or a graphics function is called by a function"),
     id("kernel-parameter", "a parameter that a kernel cannot have"),
     id("kernel-result", "a kernel that does not return `void`"),
+    other("lambda-capture", "a capture that is repeated, or of what cannot be captured", DECLARATIONS),
+    other(
+        "literal-operator",
+        "a literal operator with parameters or linkage that none can have",
+        DECLARATIONS,
+    ),
     id("local-function", "a function defined inside of a function"),
     id("log-format", "a message of a log whose format, arguments or names are wrong"),
     id("matrix-index", "a constant index outside of a matrix"),
@@ -382,6 +395,11 @@ const ANALYSIS: &[Entry] = &[
     id("stage-parameter", "a parameter that a graphics function cannot have"),
     id("stage-result", "a graphics function does not return what its stage needs"),
     id("static-assert", "a `static_assert` is false"),
+    other(
+        "static-member",
+        "a static data member where none can be, or with a misplaced initialiser",
+        DECLARATIONS,
+    ),
     id("stray-break", "`break` outside of loops and `switch`"),
     id("stray-continue", "`continue` outside of loops"),
     id("stray-label", "`case` or `default` outside of a `switch`, or nested inside of one"),

@@ -51,6 +51,11 @@ impl Span {
         self.file == FileId(u32::MAX)
     }
 
+    /// The last byte.
+    pub fn last(self) -> Self {
+        Self { lo: self.hi.saturating_sub(1).max(self.lo), ..self }
+    }
+
     /// The smallest span from the start of `self` to the end of `end`.
     ///
     /// When the two are not in the same file and expansion there is no such range; then `self`.

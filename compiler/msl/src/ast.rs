@@ -14,9 +14,9 @@ mod stmt;
 mod ty;
 
 pub use decl::{
-    Access, Attribute, Base, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function,
-    FunctionBody, FunctionName, FunctionSpecifiers, GraphicsStage, Initialiser, Item, ItemKind, MemInit,
-    MethodQualifiers, Namespace, Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam,
+    Access, Alignment, Attribute, Base, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field,
+    Function, FunctionBody, FunctionName, FunctionSpecifiers, GraphicsStage, Initialiser, Item, ItemKind,
+    MemInit, MethodQualifiers, Namespace, Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam,
     TemplateParamKind, TemplateParams, TypeAlias, UsingDeclaration, Variable,
 };
 pub use expr::{

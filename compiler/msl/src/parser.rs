@@ -91,6 +91,8 @@ struct Parser<'t> {
     implied_records: Vec<Record>,
     /// Where the heads of the current declaration are.
     template_heads: Vec<Span>,
+    /// Whether the current declaration is in `extern "C"`.
+    has_c_linkage: bool,
     /// Inside template arguments, outside of parentheses: `>` closes.
     angle: bool,
     depth: u32,
@@ -107,8 +109,9 @@ struct Parser<'t> {
     fuel: usize,
     /// While something is only tried, the number of errors it would have reported.
     pending_errors: Option<u32>,
-    /// The warnings about what is only tried, which are reported if the attempt succeeds.
-    pending_warnings: Vec<Diagnostic>,
+    /// Diagnostics of what is only tried, which are reported if the attempt succeeds: warnings, and rules that
+    /// something with the right syntax breaks.
+    tried: Vec<Diagnostic>,
     /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
     gave_up: bool,
     /// The class, alias and variable templates declared so far, whose later declarations may leave out
@@ -134,6 +137,7 @@ struct Checkpoint {
     height: u32,
     fp: FpPragmas,
     scope: ScopeId,
+    tried: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -145,6 +149,7 @@ impl<'t> Parser<'t> {
             template_depth: 0,
             implied_records: Vec::new(),
             template_heads: Vec::new(),
+            has_c_linkage: false,
             angle: false,
             depth: 0,
             in_statement_expr: false,
@@ -155,7 +160,7 @@ impl<'t> Parser<'t> {
             sink,
             fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
             pending_errors: None,
-            pending_warnings: Vec::new(),
+            tried: Vec::new(),
             gave_up: false,
             template_names: FxHashSet::default(),
             skipped: None,
@@ -309,9 +314,19 @@ impl<'t> Parser<'t> {
 
     /// Reports a warning, once nothing that it is part of is only tried.
     fn warn(&mut self, diagnostic: Diagnostic) {
+        self.report_if_meant(diagnostic);
+    }
+
+    /// Reports a broken rule of something whose syntax is right, so that it is not tried as something else.
+    fn rule_error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
+        self.report_if_meant(Diagnostic::error(id, span, message));
+    }
+
+    /// Reports now, or once what is only tried succeeds.
+    fn report_if_meant(&mut self, diagnostic: Diagnostic) {
         match self.pending_errors {
-            Some(_) => self.pending_warnings.push(diagnostic),
-            None => self.sink.push(diagnostic),
+            Some(_) => self.tried.push(diagnostic),
+            None => self.report(diagnostic),
         }
     }
 
@@ -393,6 +408,7 @@ impl<'t> Parser<'t> {
             height: self.height,
             fp: self.fp,
             scope: self.scopes.current(),
+            tried: self.tried.len(),
         }
     }
 
@@ -405,22 +421,21 @@ impl<'t> Parser<'t> {
         self.height = to.height;
         self.fp = to.fp;
         self.scopes.set_current(to.scope);
+        self.tried.truncate(to.tried);
     }
 
     /// Tries to parse something; on `None` or an error nothing has happened.
     fn attempt<T>(&mut self, parse: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let start = self.checkpoint();
         let outer = self.pending_errors.replace(0);
-        let warnings = self.pending_warnings.len();
         let result = parse(self);
         let errors = std::mem::replace(&mut self.pending_errors, outer).unwrap_or(0);
         if result.is_some() && errors == 0 {
             if outer.is_none() {
-                self.pending_warnings.drain(..).for_each(|warning| self.sink.push(warning));
+                std::mem::take(&mut self.tried).into_iter().for_each(|diagnostic| self.report(diagnostic));
             }
             return result;
         }
-        self.pending_warnings.truncate(warnings);
         self.rewind(start);
         None
     }

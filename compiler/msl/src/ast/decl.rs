@@ -18,6 +18,15 @@ pub struct Attribute {
     pub span: Span,
 }
 
+/// `alignas(e)` or `aligned(e)`.
+#[derive(Clone, Debug)]
+pub struct Alignment {
+    /// The alignment, in bytes.
+    pub value: Expr,
+    /// Whether it is written as `alignas`, which cannot be less than the natural alignment.
+    pub is_alignas: bool,
+}
+
 /// A declaration.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -142,6 +151,8 @@ pub struct UsingDeclaration {
     pub path: Path,
     /// `...`: one declaration for each element of a pack.
     pub is_pack: bool,
+    /// `typename`
+    pub is_typename: bool,
 }
 
 /// Name, type and initialiser of a variable.
@@ -161,6 +172,8 @@ pub struct Variable {
     pub is_static: bool,
     /// `extern`
     pub is_extern: bool,
+    /// `inline`
+    pub is_inline: bool,
     /// Attributes.
     pub attributes: Vec<Attribute>,
     /// Where the name stands.
@@ -212,9 +225,11 @@ pub struct Field {
     /// Attributes (`[[id(n)]]`).
     pub attributes: Vec<Attribute>,
     /// `alignas(e)`, `aligned(e)`
-    pub align: Vec<Expr>,
+    pub align: Vec<Alignment>,
     /// `__attribute__((packed))`
     pub is_packed: bool,
+    /// Where `mutable` stands.
+    pub mutable: Option<Span>,
     /// Where.
     pub span: Span,
 }
@@ -448,7 +463,7 @@ pub struct Record {
     /// `None` for a declaration only.
     pub members: Option<Vec<Item>>,
     /// `alignas(e)`, `aligned(e)`
-    pub align: Vec<Expr>,
+    pub align: Vec<Alignment>,
     /// `__attribute__((packed))`
     pub is_packed: bool,
     /// Attributes.

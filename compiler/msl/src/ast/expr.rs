@@ -75,6 +75,8 @@ pub enum OperatorName {
     Arrow,
     /// `operator T`
     Conversion(Box<Type>),
+    /// `operator ""_suffix`
+    Literal(Name),
 }
 
 /// Prefix operators.
@@ -183,6 +185,10 @@ pub struct Lambda {
     pub by_reference: bool,
     /// `*this`: the object is copied.
     pub copies_this: bool,
+    /// Where `this` or `*this` stands.
+    pub this_at: Option<Span>,
+    /// `mutable`: the body may change the copies.
+    pub is_mutable: bool,
     /// Explicitly captured names: (name, by reference).
     pub captures: Vec<(Name, bool, Span)>,
     /// Parameters; `auto` ones make it generic.

@@ -7,7 +7,7 @@
 pub(super) mod table;
 
 use super::{Parser, expr, specifier};
-use crate::ast::{Attribute, Expr, ExprKind, GraphicsStage, Type, TypeKind};
+use crate::ast::{Alignment, Attribute, Expr, ExprKind, GraphicsStage, Type, TypeKind};
 use crate::token::{Kw, Punct};
 use anymetal_diagnostics::{Diagnostic, Span};
 use table::Meaning;
@@ -20,7 +20,7 @@ const MAX_NATURAL_ALIGN: u64 = 16;
 pub(super) struct Attributes {
     pub(super) list: Vec<Attribute>,
     /// The expressions of `alignas(e)` and `aligned(e)`.
-    pub(super) align: Vec<Expr>,
+    pub(super) align: Vec<Alignment>,
     /// Where `packed` stands.
     pub(super) packed: Option<Span>,
     /// The number of elements in `ext_vector_type(n)`.
@@ -72,7 +72,8 @@ fn alignas(p: &mut Parser<'_>, into: &mut Attributes) {
         Some(ty) => Expr { span: ty.span, kind: crate::ast::ExprKind::AlignofType(Box::new(ty)) },
         None => expr::parenthesised(p),
     };
-    into.align.push(Expr { span: p.since(start), ..expr });
+    let value = Expr { span: p.since(start), ..expr };
+    into.align.push(Alignment { value, is_alignas: true });
     p.expect(Punct::RParen, "to end `alignas`");
 }
 
@@ -97,7 +98,12 @@ fn list(p: &mut Parser<'_>, into: &mut Attributes, end: Punct) {
             namespace = Some(name);
             name = word;
         }
+        let takes_arguments = p.is(Punct::LParen);
         let args = if p.eat(Punct::LParen) { args(p) } else { Vec::new() };
+        if takes_arguments && namespace.is_none() && table::takes_no_arguments(name.as_str()) {
+            let message = format!("attribute `{name}` cannot have an argument list");
+            p.rule_error("attribute-argument", p.since(start), message);
+        }
         keep(p, into, Attribute { namespace, name, args, span: p.since(start) });
     }
 }
@@ -114,8 +120,8 @@ fn keep(p: &mut Parser<'_>, into: &mut Attributes, attribute: Attribute) {
             let span = attribute.span;
             let natural =
                 ExprKind::Int { value: MAX_NATURAL_ALIGN, unsigned: false, long: false, decimal: true };
-            let align = attribute.args.into_iter().next().unwrap_or(Expr { kind: natural, span });
-            into.align.push(align);
+            let value = attribute.args.into_iter().next().unwrap_or(Expr { kind: natural, span });
+            into.align.push(Alignment { value, is_alignas: false });
         }
         Some(Meaning::ExtVector) => match attribute.args.into_iter().next() {
             Some(len) => into.vector = Some(len),
@@ -144,7 +150,7 @@ fn keep(p: &mut Parser<'_>, into: &mut Attributes, attribute: Attribute) {
 pub(super) fn refuse_layout(p: &mut Parser<'_>, attributes: &Attributes, place: &str) {
     if let Some(align) = attributes.align.first() {
         let message = format!("an alignment of {place} is not supported");
-        p.error("unsupported-attribute", align.span, message);
+        p.error("unsupported-attribute", align.value.span, message);
     }
     if let Some(packed) = attributes.packed {
         p.error("unsupported-attribute", packed, format!("`packed` is not supported on {place}"));
@@ -158,7 +164,7 @@ pub(super) fn refuse_layout(p: &mut Parser<'_>, attributes: &Attributes, place: 
 /// Ignores attributes that would lay data out otherwise in the name of a type, which declares no data, as
 /// clang does.
 pub(super) fn ignore_layout(p: &mut Parser<'_>, attributes: &Attributes) {
-    let aligned = attributes.align.first().map(|align| ("aligned", align.span));
+    let aligned = attributes.align.first().map(|align| ("aligned", align.value.span));
     let packed = attributes.packed.map(|span| ("packed", span));
     for (name, span) in aligned.into_iter().chain(packed) {
         let message = format!("`{name}` has no effect in the name of a type");

@@ -38,6 +38,7 @@ pub(super) fn head(p: &mut Parser<'_>, specs: Specifiers) -> Option<Bindings> {
         is_constexpr: specs.function.is_constexpr,
         is_static: specs.function.is_static,
         is_extern: specs.is_extern,
+        is_inline: specs.function.is_inline,
         attributes: specs.attributes.list,
         span: p.since(span),
     };

@@ -79,23 +79,31 @@ pub(super) fn item_at(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
             one(ItemKind::Empty, start)
         }
         // `extern "C" { … }`
-        TokenKind::Keyword(Kw::Extern) if matches!(p.peek_at(1), TokenKind::Str(_)) => {
-            p.advance();
-            p.advance();
-            if p.is(Punct::LBrace) {
-                return braced_items(p);
-            }
-            // The word makes a declaration of a variable, as `extern` does.
-            let mut items = item_at(p, place);
-            for item in &mut items {
-                if let ItemKind::Variable(variable) = &mut item.kind {
-                    variable.is_extern = true;
-                }
-            }
-            items
-        }
+        TokenKind::Keyword(Kw::Extern) if matches!(p.peek_at(1), TokenKind::Str(_)) => linkage(p, place),
         _ => declaration(p, place),
     }
+}
+
+/// `extern "C"` before a declaration or a block of them.
+fn linkage(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
+    p.advance();
+    let is_c = matches!(p.peek(), TokenKind::Str(language) if language.as_str() == "C");
+    p.advance();
+    let outer = std::mem::replace(&mut p.has_c_linkage, is_c);
+    let items = if p.is(Punct::LBrace) {
+        braced_items(p)
+    } else {
+        // The word makes a declaration of a variable, as `extern` does.
+        let mut items = item_at(p, place);
+        for item in &mut items {
+            if let ItemKind::Variable(variable) = &mut item.kind {
+                variable.is_extern = true;
+            }
+        }
+        items
+    };
+    p.has_c_linkage = outer;
+    items
 }
 
 fn skip_pragma(p: &mut Parser<'_>, pragma: Pragma) {
@@ -163,6 +171,9 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         return Vec::new();
     };
     if specs.function.is_friend && p.is(Punct::Semi) {
+        if specs.ty.as_ref().is_some_and(|ty| defines_type(&ty.kind)) {
+            p.error("bad-friend", start, "cannot define a type in a friend declaration");
+        }
         let is_enum = p.tokens[begin..p.at].iter().any(|token| token.kind == TokenKind::Keyword(Kw::Enum));
         if is_enum {
             p.error("bad-friend", start, "a friend cannot be declared with `enum`");
@@ -180,9 +191,8 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         if is_elaborated && !is_tag && place != Place::Param {
             refuse_qualified_tag(p, &specs);
         }
-        if is_tag {
-            declaration_rules::check(p, &specs.words, Declared::Tag);
-        }
+        let declared = if is_tag { Declared::Tag } else { Declared::Type };
+        declaration_rules::check(p, &specs.words, declared);
         anonymous_member(p, &mut specs, &mut items, start);
         return items;
     }
@@ -196,11 +206,23 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
     init_declarator::declarators(p, place, specs, items, start)
 }
 
+/// Whether a type is a class or an enumeration that is defined here.
+fn defines_type(kind: &TypeKind) -> bool {
+    match kind {
+        TypeKind::Record(record) => record.members.is_some(),
+        TypeKind::Enum(enumeration) => enumeration.enumerators.is_some(),
+        _ => false,
+    }
+}
+
 /// `struct n::S;` declares nothing new, and cannot be written.
 fn refuse_qualified_tag(p: &mut Parser<'_>, specs: &Specifiers) {
+    // `template<>` makes it a specialisation of a member, which may be declared.
+    let is_primary = p.template_depth > 0 && p.template_heads.len() == p.template_depth as usize;
     if let Some(Type { kind: TypeKind::Path(path), span, .. }) = &specs.ty
         && path.segments.len() > 1
-        && path.segments.iter().all(|segment| segment.args.is_none())
+        && path.segments.last().is_some_and(|last| last.args.is_none())
+        && (is_primary || path.segments.iter().all(|segment| segment.args.is_none()))
     {
         p.error("expected-declaration", *span, "a class that is only declared cannot have a qualified name");
     }
@@ -280,8 +302,17 @@ fn anonymous_member(p: &mut Parser<'_>, specs: &mut Specifiers, items: &mut Vec<
     let align = std::mem::take(&mut specs.attributes.align);
     let is_packed = specs.attributes.packed.is_some();
     let attributes = Vec::new();
-    let field =
-        Field { name: None, span: ty.span, ty, width: None, init: None, attributes, align, is_packed };
+    let field = Field {
+        name: None,
+        span: ty.span,
+        ty,
+        width: None,
+        init: None,
+        attributes,
+        align,
+        is_packed,
+        mutable: None,
+    };
     items.push(Item {
         kind: ItemKind::Field(Box::new(field)),
         template: None,

@@ -6,7 +6,8 @@
 use super::Parser;
 use super::scope::NameKind;
 use crate::ast::{
-    Function, FunctionName, Item, ItemKind, Path, TemplateParamKind, TemplateParams, Type, TypeKind,
+    Attribute, BuiltinType, Function, FunctionName, Item, ItemKind, OperatorName, Param, Path, Qualifiers,
+    TemplateParam, TemplateParamKind, TemplateParams, Type, TypeKind,
 };
 use crate::token::{Kw, Name, TokenKind};
 use anymetal_diagnostics::Span;
@@ -23,8 +24,13 @@ pub(super) enum Declared {
     StaticMember,
     Function,
     Method,
+    /// A constructor or conversion function in its class.
+    Converting,
+    Destructor,
     /// A class or an enumeration alone.
     Tag,
+    /// A type that is not declared here.
+    Type,
 }
 
 impl Declared {
@@ -36,7 +42,10 @@ impl Declared {
             Self::StaticMember => "a static data member",
             Self::Function => "a function",
             Self::Method => "a member function",
+            Self::Converting => "a constructor or conversion function",
+            Self::Destructor => "a destructor",
             Self::Tag => "a class or an enumeration without declarators",
+            Self::Type => "a type without declarators",
         }
     }
 
@@ -44,11 +53,16 @@ impl Declared {
     fn takes(self, word: Kw) -> bool {
         match word {
             Kw::Typedef => true,
-            Kw::Constexpr => !matches!(self, Self::Alias | Self::Field | Self::Tag),
+            // Destructors may be `constexpr` from C++20 on.
+            Kw::Constexpr => {
+                !matches!(self, Self::Alias | Self::Field | Self::Tag | Self::Type | Self::Destructor)
+            }
             Kw::Inline => !matches!(self, Self::Alias | Self::Field | Self::Tag),
-            Kw::Explicit => self == Self::Method,
+            Kw::Explicit => self == Self::Converting,
             Kw::Mutable => self == Self::Field,
-            Kw::Static | Kw::Extern => self != Self::Tag,
+            Kw::Static => !matches!(self, Self::Tag | Self::Converting | Self::Destructor),
+            Kw::Extern => matches!(self, Self::Alias | Self::Variable | Self::Function | Self::Type),
+            Kw::Register => matches!(self, Self::Alias | Self::Variable | Self::Tag | Self::Type),
             _ => true,
         }
     }
@@ -61,7 +75,14 @@ pub(super) fn declared(kind: &ItemKind, in_class: bool) -> Option<Declared> {
         ItemKind::Field(_) => Declared::Field,
         ItemKind::Variable(_) if in_class => Declared::StaticMember,
         ItemKind::Variable(_) => Declared::Variable,
-        ItemKind::Function(_) if in_class => Declared::Method,
+        ItemKind::Function(function) if in_class => match function.name {
+            FunctionName::Constructor(_) => Declared::Converting,
+            FunctionName::Operator(OperatorName::Conversion(_)) if !function.specifiers.is_static => {
+                Declared::Converting
+            }
+            FunctionName::Destructor => Declared::Destructor,
+            _ => Declared::Method,
+        },
         ItemKind::Function(_) => Declared::Function,
         _ => return None,
     })
@@ -105,7 +126,8 @@ pub(super) fn check_qualifiers(p: &mut Parser<'_>, function: &Function, in_class
         || method.is_volatile
         || (method.space.is_some() && !is_special)
         || method.reference.is_some();
-    let has_object = (in_class || function.scope.is_some()) && !is_special;
+    let is_member = in_class && !function.specifiers.is_friend;
+    let has_object = (is_member || function.scope.is_some()) && !is_special;
     let is_static = function.specifiers.is_static;
     if is_qualified && (!has_object || is_static) {
         let what = match () {
@@ -210,6 +232,141 @@ pub(super) fn check_parameter(p: &mut Parser<'_>, words: &[Word]) {
             let shown = TokenKind::Keyword(word);
             p.error("misplaced-specifier", span, format!("{shown} cannot stand before a parameter"));
         }
+    }
+}
+
+/// Reports what only parameters of a declared function can have, of parameters of a function type
+/// (C++14 [dcl.fct.default.3], [dcl.attr.depend.1]).
+pub(super) fn check_type_parameters(p: &mut Parser<'_>, params: &[Param]) {
+    for param in params {
+        if let Some(default) = &param.default {
+            let message = "default arguments can only be specified for parameters in a function declaration";
+            p.rule_error("default-argument", default.span, message);
+        }
+        let depends = |attribute: &&Attribute| attribute.name.as_str() == "carries_dependency";
+        if let Some(attribute) = param.attributes.iter().find(depends) {
+            let message = "`carries_dependency` is only allowed on a parameter in a function declaration";
+            p.rule_error("attribute-placement", attribute.span, message);
+        }
+    }
+}
+
+/// Reports parameters of a destructor, and default arguments of operators other than a call
+/// (C++14 [class.dtor.2], [over.oper.8]).
+pub(super) fn check_parameters(p: &mut Parser<'_>, function: &Function) {
+    let span = function.span;
+    match &function.name {
+        FunctionName::Destructor if !function.params.is_empty() => {
+            p.error("misplaced-specifier", span, "destructor cannot have any parameters");
+        }
+        FunctionName::Operator(OperatorName::Literal(_)) => check_literal_operator(p, function),
+        FunctionName::Operator(name) if !matches!(name, OperatorName::Call) => {
+            if let Some(param) = function.params.iter().find(|param| param.default.is_some()) {
+                let message = "parameter of an overloaded operator cannot have a default argument";
+                p.error("default-argument", param.span, message);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reports a literal operator with parameters that no literal is passed to (C++14 [over.literal]).
+fn check_literal_operator(p: &mut Parser<'_>, function: &Function) {
+    let is_char = |ty: &Type| matches!(ty.kind, TypeKind::Builtin(BuiltinType::Char)) && ty.quals.is_const;
+    let is_text = |param: &Param| matches!(&param.ty.kind, TypeKind::Pointer(to) if is_char(to));
+    let is_value = |param: &Param| {
+        !matches!(param.ty.kind, TypeKind::Pointer(_) | TypeKind::Reference { .. } | TypeKind::Array(..))
+    };
+    let is_template = p.template_depth > 0;
+    let problem = if p.has_c_linkage {
+        Some("literal operator must have C++ linkage")
+    } else if is_template && !function.params.is_empty() {
+        Some("literal operator template cannot have any parameters")
+    } else if function.params.iter().any(|param| param.default.is_some()) {
+        Some("literal operator cannot have a default argument")
+    } else {
+        match function.params.as_slice() {
+            [] => (!is_template).then_some("non-template literal operator must have one or two parameters"),
+            [only] if is_text(only) || is_value(only) => None,
+            [text, length] if is_text(text) && is_value(length) => None,
+            _ => Some("invalid literal operator parameter type"),
+        }
+    };
+    if let Some(message) = problem {
+        p.error("literal-operator", function.span, message);
+    }
+}
+
+/// Reports the head of a template of a literal operator other than `<char...>`.
+pub(super) fn check_literal_template(p: &mut Parser<'_>, params: &TemplateParams, item: &Item) {
+    let ItemKind::Function(function) = &item.kind else { return };
+    let is_literal = matches!(function.name, FunctionName::Operator(OperatorName::Literal(_)));
+    let is_chars = |param: &TemplateParam| {
+        let is_char = |ty: &Type| matches!(ty.kind, TypeKind::Builtin(BuiltinType::Char));
+        param.is_pack && matches!(&param.kind, TemplateParamKind::Value(ty, _) if is_char(ty))
+    };
+    // GNU's `<typename T, T...>` is for string literals.
+    let is_gnu = |params: &[TemplateParam]| {
+        matches!(params, [first, second]
+            if matches!(first.kind, TemplateParamKind::Type(_)) && !first.is_pack && second.is_pack)
+    };
+    let fits = matches!(params.params.as_slice(), [only] if is_chars(only)) || is_gnu(&params.params);
+    if is_literal && !fits && !params.params.is_empty() && !p.has_c_linkage && function.params.is_empty() {
+        let message = "template parameter list for literal operator must be `char...`";
+        p.error("literal-operator", function.span, message);
+    }
+}
+
+/// Reports the parts of a friend's declaration that only members and variables have (C++14 [class.friend]).
+pub(super) fn check_friend_variable(p: &mut Parser<'_>, ty: &Type, span: Span) {
+    // An alias may name the type of a function.
+    if !matches!(ty.kind, TypeKind::Path(_) | TypeKind::Decltype(_) | TypeKind::Typeof(_)) {
+        p.error("bad-friend", span, "friends can only be classes or functions");
+    }
+}
+
+/// Reports a friend that is a constructor or conversion function without its class
+/// (C++14 [class.friend.9]).
+pub(super) fn check_special_friend(p: &mut Parser<'_>, function: &Function) {
+    if function.specifiers.is_friend && function.scope.is_none() {
+        let what = match function.name {
+            FunctionName::Constructor(_) => "a constructor",
+            FunctionName::Operator(OperatorName::Conversion(_)) => "a conversion operator",
+            _ => return,
+        };
+        let message = format!("must use a qualified name when declaring {what} as a friend");
+        p.error("bad-friend", function.span, message);
+    }
+}
+
+/// Reports `inline` in a block (C++17 [dcl.inline.4]).
+pub(super) fn refuse_inline_in_block(p: &mut Parser<'_>, words: &[Word]) {
+    if let Some(&(_, span)) = words.iter().find(|(word, _)| *word == Kw::Inline) {
+        p.error("misplaced-specifier", span, "inline declaration not allowed in block scope");
+    }
+}
+
+/// Reports `static` on a member that is defined outside of its class (C++14 [class.static.5]).
+pub(super) fn check_static_member(p: &mut Parser<'_>, words: &[Word], scope: Option<&Path>) {
+    let is_class = |path: &&Path| {
+        path.segments
+            .last()
+            .is_some_and(|last| last.args.is_some() || p.classify(last.name) == NameKind::Type)
+    };
+    if let (Some(_), Some(&(_, span))) =
+        (scope.filter(is_class), words.iter().find(|(word, _)| *word == Kw::Static))
+    {
+        p.error("misplaced-specifier", span, "`static` can only be specified inside the class definition");
+    }
+}
+
+/// Reports a trailing result type after another type than `auto` (C++14 [dcl.fct.2]).
+pub(super) fn check_trailing_result(p: &mut Parser<'_>, written: Option<&Type>, span: Span) {
+    let is_plain =
+        |ty: &Type| matches!(ty.kind, TypeKind::Auto | TypeKind::Error) && ty.quals == Qualifiers::default();
+    if written.is_some_and(|ty| !is_plain(ty)) {
+        let message = "function with trailing return type must specify return type `auto`";
+        p.error("misplaced-specifier", span, message);
     }
 }
 

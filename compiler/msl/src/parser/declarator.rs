@@ -20,10 +20,13 @@ const MAX_MODIFIERS: usize = 64;
 enum Modifier {
     /// `...` in front of the name.
     Pack,
-    Pointer(Qualifiers),
+    /// With the place of `*`.
+    Pointer(Qualifiers, Span),
     Reference {
         rvalue: bool,
         quals: Qualifiers,
+        /// Of `&` or `&&`.
+        at: Span,
     },
     Array(Option<Expr>),
     Function {
@@ -93,7 +96,12 @@ pub(super) fn parse(p: &mut Parser<'_>, base: Type, place: Place, named: bool) -
     let (name, span) = parts(p, place, named, &mut mods, &mut params, &mut attributes)?;
     let mut ty = base;
     for modifier in mods {
-        ty = apply(ty, modifier, p.since(start));
+        // A pointer's type ends at its operator, at which what is wrong with it is reported.
+        let span = match &modifier {
+            Modifier::Pointer(_, at) | Modifier::Reference { at, .. } => start.to(*at),
+            Modifier::Pack | Modifier::Array(_) | Modifier::Function { .. } => p.since(start),
+        };
+        ty = apply(ty, modifier, span);
     }
     attribute::attributes(p, &mut attributes);
     let ty = attribute::vector_of(&mut attributes, ty);
@@ -129,7 +137,16 @@ fn parts(
         (name, span) = name_of(p)?;
         attribute::attributes(p, attributes);
     }
+    let before = mods.len();
     suffixes(p, place, name.is_some() || is_inner || !named, is_inner, mods, params)?;
+    // `S (f)(int = 1)` declares a function, all other nested declarators a variable or a type.
+    if !is_inner || !inner.is_empty() {
+        for modifier in &mods[before..] {
+            if let Modifier::Function { params, .. } = modifier {
+                declaration_rules::check_type_parameters(p, params);
+            }
+        }
+    }
     mods.extend(inner);
     Some((name, span))
 }
@@ -142,13 +159,13 @@ fn pointer_operators(p: &mut Parser<'_>, mods: &mut Vec<Modifier>) -> Option<()>
             // `device float* thread& x`: a space between pointer operators belongs to the left one.
             _ => return Some(()),
         };
-        let rvalue = p.is(Punct::AndAnd);
+        let (rvalue, at) = (p.is(Punct::AndAnd), p.span());
         p.advance();
         let mut quals = Qualifiers::default();
         while specifier::qualifier(p, &mut quals) {}
         mods.push(match modifier {
-            Some(true) => Modifier::Reference { rvalue, quals },
-            _ => Modifier::Pointer(quals),
+            Some(true) => Modifier::Reference { rvalue, quals, at },
+            _ => Modifier::Pointer(quals, at),
         });
         if mods.len() > MAX_MODIFIERS {
             p.error("too-deep", p.span(), "too many pointer operators");
@@ -182,7 +199,11 @@ fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
         TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) | TokenKind::Keyword(Kw::Operator) => {}
         TokenKind::Punct(Punct::Tilde) => {
             p.advance();
-            p.ident("the class's name")?;
+            let (name, at) = p.ident("the class's name")?;
+            if p.scopes.in_class_body() && p.scopes.class_name.is_some_and(|class| class != name) {
+                let message = "expected the class name after `~` to name the enclosing class";
+                p.error("expected-name", at, message);
+            }
             return Some((Some(DeclaratorName::plain(FunctionName::Destructor)), span));
         }
         _ => return Some((None, span)),
@@ -366,6 +387,13 @@ fn parameter(p: &mut Parser<'_>) -> Option<Param> {
         p.scopes.declare(name, NameKind::Value);
     }
     let default = if p.eat(Punct::Assign) {
+        if matches!(declarator.ty.kind, TypeKind::Pack(_)) {
+            p.rule_error(
+                "default-argument",
+                declarator.span,
+                "parameter pack cannot have a default argument",
+            );
+        }
         Some(Box::new(if p.is(Punct::LBrace) { init_list::parse(p) } else { expr::assignment(p) }))
     } else {
         None
@@ -375,8 +403,8 @@ fn parameter(p: &mut Parser<'_>) -> Option<Param> {
 
 fn apply(base: Type, modifier: Modifier, span: Span) -> Type {
     let (kind, quals) = match modifier {
-        Modifier::Pointer(quals) => (TypeKind::Pointer(Box::new(base)), quals),
-        Modifier::Reference { rvalue, quals } => {
+        Modifier::Pointer(quals, _) => (TypeKind::Pointer(Box::new(base)), quals),
+        Modifier::Reference { rvalue, quals, .. } => {
             (TypeKind::Reference { referent: Box::new(base), rvalue }, quals)
         }
         Modifier::Pack => (TypeKind::Pack(Box::new(base)), Qualifiers::default()),

@@ -4,8 +4,8 @@ use super::declarator::{DeclaratorName, ParsedDeclarator};
 use super::qualified_name::Expected;
 use super::specifier::Specifiers;
 use super::{
-    Parser, attribute, declarator, expr, init_list, lazy_body, qualified_name, specifier, statement_expr,
-    stmt, variable,
+    Parser, attribute, declaration_rules, declarator, expr, init_list, lazy_body, qualified_name, specifier,
+    statement_expr, stmt, variable,
 };
 use crate::ast::{
     Function, FunctionBody, FunctionName, MemInit, MethodQualifiers, Noexcept, OperatorName, RefQualifier,
@@ -104,9 +104,14 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
     let mut noexcept = Noexcept::default();
     method_qualifiers(p, &mut method, &mut noexcept, &mut attributes);
     if p.eat(Punct::Arrow) {
+        declaration_rules::check_trailing_result(p, ret.as_ref(), declarator.span);
         ret = specifier::type_id(p).or(ret);
     }
     method_qualifiers(p, &mut method, &mut noexcept, &mut attributes);
+    if let Some(align) = attributes.align.iter().find(|align| align.is_alignas) {
+        let message = "`alignas` only applies to variables, data members and classes";
+        p.error("attribute-placement", align.value.span, message);
+    }
     let mem_inits = if p.eat(Punct::Colon) { mem_inits(p) } else { Vec::new() };
     let is_destructor =
         declarator.name.as_ref().is_some_and(|name| matches!(name.name, FunctionName::Destructor));

@@ -42,6 +42,8 @@ pub(super) fn untyped_function(
         let function = function::rest(p, specs, declarator);
         p.scopes.set_current(outer);
         declaration_rules::check_qualifiers(p, &function, p.scopes.in_class_body());
+        declaration_rules::check_special_friend(p, &function);
+        declaration_rules::check_parameters(p, &function);
         let kind = ItemKind::Function(Arc::new(function));
         check_words(p, &words, &kind, p.scopes.in_class_body());
         items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
@@ -73,6 +75,9 @@ pub(super) fn declarators(
     start: Span,
 ) -> Vec<Item> {
     let (words, in_class) = (specs.words.clone(), p.scopes.in_class_body());
+    if place == Place::Block {
+        declaration_rules::refuse_inline_in_block(p, &words);
+    }
     let mut is_first = true;
     while let Some(base) = specs.ty.clone() {
         // Parameters must be visible in the body, and invisible after.
@@ -94,6 +99,8 @@ pub(super) fn declarators(
                 declaration_rules::refuse_qualified_member(p, declarator.span);
             }
         }
+        let scope = declarator.name.as_ref().and_then(|name| name.scope.as_ref());
+        declaration_rules::check_static_member(p, &words, scope);
         let template_word = declarator.name.as_ref().and_then(|name| name.template_word);
         if let Some(span) = template_word.filter(|_| !specs.function.is_friend) {
             declaration_rules::refuse_template_word(p, span);
@@ -105,6 +112,7 @@ pub(super) fn declarators(
             let function = function::rest(p, specs, declarator);
             p.leave(entered);
             declaration_rules::check_qualifiers(p, &function, in_class);
+            declaration_rules::check_parameters(p, &function);
             let kind = ItemKind::Function(Arc::new(function));
             check_words(p, &words, &kind, in_class);
             items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
@@ -175,6 +183,7 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
         attribute::refuse_layout(p, &declarator.attributes, "an alias");
         let mut ty = declarator.ty;
         if let Some((params, is_variadic)) = declarator.params {
+            declaration_rules::check_type_parameters(p, &params);
             let params = params.into_iter().map(|param| param.ty).collect();
             let (span, method) = (ty.span, function::type_qualifiers(p));
             let kind = TypeKind::Function { ret: Box::new(ty), params, is_variadic, method };
@@ -190,6 +199,9 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
         && !specs.function.is_static
         && !specs.function.is_friend
         && !is_specialisation;
+    if specs.function.is_friend {
+        declaration_rules::check_friend_variable(p, &declarator.ty, declarator.span);
+    }
     if !is_field {
         let attributes = specs.attributes.list.clone();
         let variable = variable::rest(p, declarator, &specs.function, attributes, specs.is_extern);
@@ -199,6 +211,10 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
         p.scopes.declare(name, NameKind::Value);
     }
     let width = p.eat(Punct::Colon).then(|| expr::conditional(p));
+    let quals = declarator.ty.quals;
+    if width.is_some() && simple.is_none() && (quals.is_const || quals.is_volatile) {
+        p.error("bad-bit-field", declarator.span, "anonymous bit-field cannot have qualifiers");
+    }
     let mut after_width = Attributes::default();
     attribute::attributes(p, &mut after_width);
     let init = variable::initialiser(p);
@@ -207,5 +223,7 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
     let is_packed = written.iter().any(|attributes| attributes.packed.is_some());
     let align = written.iter().flat_map(|attributes| attributes.align.clone()).collect();
     let attributes = written.iter().flat_map(|attributes| attributes.list.clone()).collect();
-    ItemKind::Field(Box::new(Field { name: simple, ty, width, init, attributes, align, is_packed, span }))
+    let mutable = specs.words.iter().find(|(word, _)| *word == Kw::Mutable).map(|&(_, span)| span);
+    let name = simple;
+    ItemKind::Field(Box::new(Field { name, ty, width, init, attributes, align, is_packed, mutable, span }))
 }

@@ -1,8 +1,10 @@
 //! Lambdas: captures, parameters, body.
 
+use super::scope::NameKind;
 use super::{Parser, attribute, declarator, expr, function, specifier, statement_expr, stmt};
 use crate::ast::{Expr, ExprKind, InitCapture, Lambda, Noexcept};
 use crate::token::{Kw, Name, Punct, TokenKind};
+use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
 /// A capture list.
@@ -13,8 +15,10 @@ struct Captures {
     by_reference: bool,
     /// `*this` stands in it.
     copies_this: bool,
+    /// Where `this` or `*this` stands.
+    this_at: Option<Span>,
     /// Names, and whether by reference.
-    named: Vec<(Name, bool, anymetal_diagnostics::Span)>,
+    named: Vec<(Name, bool, Span)>,
     /// Those with initialisers.
     initialised: Vec<InitCapture>,
 }
@@ -25,6 +29,9 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Expr {
     let captures = captures(p);
     p.expect(Punct::RBracket, "to end the capture list");
     let entered = p.enter();
+    for capture in &captures.initialised {
+        p.scopes.declare(capture.name, NameKind::Value);
+    }
     let angle = std::mem::replace(&mut p.angle, false);
     let lambda = p.nested(|p| rest(p, captures), |_| None);
     p.angle = angle;
@@ -40,11 +47,15 @@ fn captures(p: &mut Parser<'_>) -> Captures {
         all: false,
         by_reference: false,
         copies_this: false,
+        this_at: None,
         named: Vec::new(),
         initialised: Vec::new(),
     };
+    let mut known = Vec::new();
     while !p.is(Punct::RBracket) && !p.at_end() {
+        let start = p.span();
         let reference = p.eat(Punct::Amp);
+        check_capture(p, &captures, &mut known, reference, start);
         match p.peek() {
             TokenKind::Ident(name) => {
                 let span = p.span();
@@ -58,10 +69,12 @@ fn captures(p: &mut Parser<'_>) -> Captures {
                 }
             }
             TokenKind::Keyword(Kw::This) => {
+                captures.this_at = Some(start);
                 p.advance();
             }
             TokenKind::Punct(Punct::Star) if p.peek_at(1) == TokenKind::Keyword(Kw::This) => {
                 captures.copies_this = true;
+                captures.this_at = Some(start);
                 p.advance();
                 p.advance();
             }
@@ -79,6 +92,39 @@ fn captures(p: &mut Parser<'_>) -> Captures {
         }
     }
     captures
+}
+
+/// Reports a capture that is repeated, or that the default says already (C++14 [expr.prim.lambda.8]).
+fn check_capture(
+    p: &mut Parser<'_>,
+    captures: &Captures,
+    known: &mut Vec<TokenKind>,
+    reference: bool,
+    start: Span,
+) {
+    let captured = p.peek();
+    let is_this = captured == TokenKind::Keyword(Kw::This);
+    if !is_this && !matches!(captured, TokenKind::Ident(_)) {
+        // A default, or `*this`.
+        return;
+    }
+    if known.contains(&captured) {
+        p.rule_error("lambda-capture", start, format!("{captured} can appear only once in a capture list"));
+        return;
+    }
+    known.push(captured);
+    let is_initialised = matches!(
+        p.peek_at(1),
+        TokenKind::Punct(Punct::Assign | Punct::LParen | Punct::LBrace | Punct::Ellipsis)
+    );
+    if !captures.all || is_initialised || is_this || reference != captures.by_reference {
+        return;
+    }
+    let message = match reference {
+        true => "`&` cannot precede a capture when the capture default is `&`",
+        false => "`&` must precede a capture when the capture default is `=`",
+    };
+    p.rule_error("lambda-capture", start, message);
 }
 
 /// `= e`, `(e)` or `{e}` after a captured name.
@@ -99,6 +145,16 @@ fn capture_initialiser(p: &mut Parser<'_>) -> Option<Expr> {
 
 fn rest(p: &mut Parser<'_>, captures: Captures) -> Option<Lambda> {
     let params = if p.is(Punct::LParen) { declarator::parameters(p)?.0 } else { Vec::new() };
+    for param in &params {
+        let is_captured = |name: Name| {
+            captures.named.iter().any(|&(captured, ..)| captured == name)
+                || captures.initialised.iter().any(|capture| capture.name == name)
+        };
+        if param.name.is_some_and(is_captured) {
+            let message = "a lambda parameter cannot shadow an explicitly captured entity";
+            p.rule_error("lambda-capture", param.span, message);
+        }
+    }
     let mut attributes = super::attribute::Attributes::default();
     let mut words = Vec::new();
     while let TokenKind::Keyword(word @ (Kw::Constexpr | Kw::Mutable)) = p.peek() {
@@ -113,13 +169,15 @@ fn rest(p: &mut Parser<'_>, captures: Captures) -> Option<Lambda> {
     attribute::attributes(p, &mut attributes);
     let ret = if p.eat(Punct::Arrow) { Some(specifier::type_id(p)?) } else { None };
     let body = statement_expr::own_body(p, stmt::block);
-    let Captures { all, by_reference, copies_this, named, initialised } = captures;
+    let Captures { all, by_reference, copies_this, this_at, named, initialised } = captures;
     let fp = p.fp;
     Some(Lambda {
         id: p.ids.fresh(),
         captures_all: all,
         by_reference,
         copies_this,
+        this_at,
+        is_mutable: words.contains(&Kw::Mutable),
         captures: named,
         initialised,
         params,

@@ -99,6 +99,9 @@ pub(super) fn using(p: &mut Parser<'_>) -> Vec<Item> {
     let start = p.span();
     p.advance();
     if p.eat_kw(Kw::Namespace) {
+        if p.scopes.in_class_body() {
+            p.error("using-declaration", start, "`using namespace` is not allowed in classes");
+        }
         let Some(parsed) = qualified_name::path(p, Expected::Type) else {
             p.skip_statement();
             return Vec::new();
@@ -144,7 +147,8 @@ fn using_declarations(p: &mut Parser<'_>, start: Span) -> Vec<Item> {
         declaration_rules::check_using(p, &parsed.path);
         let is_pack = p.eat(Punct::Ellipsis);
         let (id, path) = (p.ids.fresh(), parsed.path);
-        let kind = ItemKind::UsingDeclaration(UsingDeclaration { id, path, is_pack });
+        let using = UsingDeclaration { id, path, is_pack, is_typename: is_type };
+        let kind = ItemKind::UsingDeclaration(using);
         items.push(Item { kind, template: None, access: Access::Public, span: p.since(start) });
         if !p.eat(Punct::Comma) {
             break;

@@ -9,6 +9,14 @@ use crate::token::{Punct, TokenKind};
 pub(super) fn parse(p: &mut Parser<'_>) -> Option<OperatorName> {
     p.advance();
     let span = p.span();
+    if let (TokenKind::Str(text), TokenKind::Ident(suffix)) = (p.peek(), p.peek_at(1)) {
+        if !text.as_str().is_empty() {
+            p.error("expected-operator", span, "string literal after `operator` must be `\"\"`");
+        }
+        p.advance();
+        p.advance();
+        return Some(OperatorName::Literal(suffix));
+    }
     let TokenKind::Punct(punct) = p.peek() else { return conversion(p) };
     let name = match punct {
         Punct::LParen if p.next_is(1, Punct::RParen) => {

@@ -65,6 +65,9 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
     if head.has_template_word {
         declaration_rules::refuse_template_word(p, head.span);
     }
+    if defines && head.scope.is_some() && p.scopes.in_class_body() {
+        declaration_rules::refuse_qualified_member(p, head.span);
+    }
     let scope = declare(p, &head);
     let bases = bases(p, default);
     let members = if defines { Some(members(p, scope, head.name, default)) } else { None };

@@ -26,6 +26,8 @@ pub(super) fn parse(p: &mut Parser<'_>, start: Span) -> Expr {
         captures_all: true,
         by_reference: true,
         copies_this: false,
+        this_at: None,
+        is_mutable: false,
         captures: Vec::new(),
         params: Vec::new(),
         ret: None,

@@ -57,6 +57,9 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
     };
     let span = p.since(start);
     declaration_rules::check_templated(p, &params, &items);
+    if let Some(first) = items.first() {
+        declaration_rules::check_literal_template(p, &params, first);
+    }
     if let Some(first) = items.first().filter(|item| item.template.is_none()) {
         let is_first = declaration_rules::template_name(&first.kind)
             .is_some_and(|name| p.template_names.insert((p.scopes.outside_template(), name)));

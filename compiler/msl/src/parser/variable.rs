@@ -36,6 +36,7 @@ pub(super) fn rest(
         is_constexpr: specifiers.is_constexpr,
         is_static: specifiers.is_static,
         is_extern,
+        is_inline: specifiers.is_inline,
         attributes,
         span,
     }

@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
-use super::init::Memberwise;
+use super::init::{ListForm, Memberwise};
 use super::special::Copying;
 use super::values::promoted_bit_field;
 use super::{access, cast, convert, expr, init, lint, operator, record, special, spelling};
@@ -35,7 +35,7 @@ fn plain<'a>(cx: &mut Checker<'a>, place: Expr, rhs: &'a ast::Expr, span: Span) 
         if place.ty.ty.is_error() {
             return place;
         }
-        let value = init::list_value(cx, clauses, place.ty.unqualified(), rhs.span);
+        let value = init::list_value(cx, clauses, place.ty.unqualified(), ListForm::Copy, rhs.span);
         return store_value(cx, place, value, span);
     }
     let value = expr::check(cx, rhs);

@@ -245,7 +245,7 @@ fn in_template_param(param: &TemplateParam, f: Visit<'_, '_>) {
 fn in_record(record: &Record, f: Visit<'_, '_>) {
     record.bases.iter().for_each(|base| in_type(&base.ty, f));
     record.specialisation.iter().flatten().for_each(|arg| in_arg(arg, f));
-    record.align.iter().for_each(|expr| in_expr(expr, f));
+    record.align.iter().for_each(|align| in_expr(&align.value, f));
     record.members.iter().flatten().for_each(|member| in_item(member, f));
 }
 

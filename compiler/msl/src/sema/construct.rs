@@ -3,12 +3,13 @@
 use super::call::Arg;
 use super::checker::Checker;
 use super::function::Functions;
+use super::init::ListForm;
 use super::overload::{Call, NoOverload};
 use super::{call, cast, convert, init, narrowing, operator, overload, record};
 use crate::ast::{FunctionBody, InitClause};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
-use anymetal_diagnostics::Span;
+use anymetal_diagnostics::{Diagnostic, Span};
 
 /// The arguments of a construction.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(super) enum Brackets {
     /// `(…)`
     Paren,
     /// `{…}`
-    Brace,
+    Brace(ListForm),
 }
 
 /// What becomes of a vector for which several values are given, but too few.
@@ -46,7 +47,7 @@ pub(super) fn object<'a>(cx: &mut Checker<'a>, ty: QualTy, args: ConstructArgs<'
         ConstructArgs::Brace(clauses) => {
             let is_flat = matches!(cx.types.kind(ty.ty), TyKind::Vector { .. } | TyKind::Matrix { .. });
             if !is_flat || clauses.iter().any(|clause| !clause.designators.is_empty()) {
-                return init::list_value(cx, clauses, ty.unqualified(), span);
+                return init::list_value(cx, clauses, ty.unqualified(), ListForm::Direct, span);
             }
             let Some(args) = call::clause_args(cx, clauses) else { return cx.poison(span) };
             if cx.types.as_vector(ty.ty).is_some() {
@@ -70,7 +71,7 @@ fn scalar<'a>(cx: &mut Checker<'a>, ty: QualTy, args: Vec<Arg<'a>>, span: Span) 
     match (args.next(), args.next()) {
         (None, _) => cx.values().zero(ty.ty, span),
         (Some(Arg::Expr(value)), None) => cast::explicit(cx, value, ty, false, span),
-        (Some(Arg::List(clauses, at)), None) => init::list_value(cx, clauses, ty, at),
+        (Some(Arg::List(clauses, at)), None) => init::list_value(cx, clauses, ty, ListForm::Copy, at),
         _ => {
             let shown = cx.show(ty);
             cx.error("bad-construction", span, format!("`{shown}` is constructed from one value"));
@@ -159,7 +160,7 @@ fn matrix_of_lists<'a>(cx: &mut Checker<'a>, ty: Ty, column: QualTy, args: Vec<A
     let mut columns = Vec::with_capacity(args.len());
     for arg in args {
         let value = match arg {
-            Arg::List(clauses, at) => init::list_value(cx, clauses, column, at),
+            Arg::List(clauses, at) => init::list_value(cx, clauses, column, ListForm::Copy, at),
             Arg::Expr(value) => {
                 let value = cx.values().rvalue(value);
                 convert::to_type(cx, value, column, "this column")
@@ -283,8 +284,11 @@ pub(super) fn of_class<'a>(
     let call = Call { name: &name, decls: &constructors, explicit: None, object: None, args: &args, span };
     match overload::find(cx, &call) {
         Ok(func) => {
-            if brackets == Brackets::Brace {
+            if let Brackets::Brace(form) = brackets {
                 refuse_narrowing_arguments(cx, func, &args);
+                if form == ListForm::Copy {
+                    refuse_explicit(cx, func, span);
+                }
             }
             with_constructor(cx, func, args, ty, span)
         }
@@ -313,6 +317,19 @@ fn aggregate<'a>(cx: &mut Checker<'a>, record: RecordId, args: Vec<Arg<'a>>, spa
         return convert::perform(cx, only, QualTy::plain(ty));
     }
     init::aggregate_from_args(cx, record, args, span)
+}
+
+/// Reports an explicit constructor that copy initialisation by a list chooses.
+pub(super) fn refuse_explicit(cx: &mut Checker<'_>, func: FuncId, span: Span) {
+    // The functions that a class has without declaring them are not explicit.
+    let Some(decl) = cx.functions.inst(func).origin.decl() else { return };
+    let ast = cx.functions.decl(decl).ast;
+    if ast.specifiers.is_explicit {
+        let message = "chosen constructor is explicit in copy-initialization";
+        let diagnostic = Diagnostic::error("explicit-constructor", span, message);
+        let hint = "initialise directly, without `=`, or name the class before the braces";
+        cx.report(diagnostic.with_note(ast.span, "declared here").with_hint(hint));
+    }
 }
 
 /// Arguments in braces are not narrowed.
@@ -363,8 +380,9 @@ pub(super) fn by_list<'a>(
     cx: &mut Checker<'a>,
     record: RecordId,
     clauses: &'a [InitClause],
+    form: ListForm,
     span: Span,
 ) -> Expr {
     let Some(args) = call::clause_args(cx, clauses) else { return cx.poison(span) };
-    of_class(cx, record, args, Brackets::Brace, span)
+    of_class(cx, record, args, Brackets::Brace(form), span)
 }

@@ -2,10 +2,11 @@
 //! one, and all parameters after the first default argument have one.
 
 use super::checker::Checker;
-use super::entities::FnDeclId;
-use super::{function, overload};
+use super::entities::{FnDeclId, Found};
+use super::table::{ItemId, function_key};
+use super::{function, overload, path, record};
 use crate::ast;
-use crate::hir::QualTy;
+use crate::hir::{QualTy, RecordId};
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
@@ -52,6 +53,82 @@ pub(super) fn check_single(cx: &mut Checker<'_>, ast: &ast::Function) {
     if has_defaults(ast) {
         check_order(cx, ast, |n| ast.params[n].default.is_some());
     }
+}
+
+/// Checks the default arguments of a function that is declared in a class and defined outside: a template
+/// gets none there, and no parameter gets a second one (C++14 [dcl.fct.default.6]).
+pub(super) fn check_outside<'a>(
+    cx: &mut Checker<'a>,
+    id: ItemId,
+    ast: &'a ast::Function,
+    template: Option<&'a ast::TemplateParams>,
+) {
+    let Some(first) = ast.params.iter().find(|param| param.default.is_some()) else { return };
+    if template.is_some_and(|template| !template.params.is_empty()) {
+        let message = "default arguments cannot be added to an out-of-line definition of a template's member";
+        return cx.error("default-argument", first.span, message);
+    }
+    let (scope, path) = (cx.scopes.of_item(id), ast.scope.as_ref().expect("it is declared in a class"));
+    let class =
+        cx.without_access(|cx| cx.quietly(|cx| cx.in_scope(scope, |cx| path::resolve_type(cx, path))));
+    // A namespace, or a class in error.
+    let Some(class) = class.ok().flatten().and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    record::declare_members(cx, class);
+    let inner = cx.records.get(class).scope;
+    let signature = cx.quietly(|cx| cx.in_scope(inner, |cx| function::signature(cx, ast)));
+    let Ok(Some((params, _))) = signature else { return };
+    if matches!(ast.name, ast::FunctionName::Constructor(_)) {
+        return refuse_special(cx, class, ast, &params);
+    }
+    let Some(declared) = declaration_of(cx, class, ast, &params) else { return };
+    for (param, earlier) in ast.params.iter().zip(&declared.params) {
+        if param.default.is_some() && earlier.default.is_some() {
+            let diagnostic =
+                Diagnostic::error("redefinition", param.span, "redefinition of default argument");
+            cx.report(diagnostic.with_note(earlier.span, "previously declared here"));
+        }
+    }
+}
+
+/// Reports default arguments outside of the class that make a constructor a default or copy constructor
+/// (C++14 [dcl.fct.default.6]).
+fn refuse_special(cx: &mut Checker<'_>, class: RecordId, ast: &ast::Function, params: &[QualTy]) {
+    let own = cx.records.get(class).ty;
+    let is_optional = |param: &ast::Param| param.default.is_some();
+    let takes_own =
+        params.first().and_then(|param| cx.types.referent(param.ty)).is_some_and(|to| to.ty == own);
+    let kind = if ast.params.iter().all(is_optional) {
+        "default"
+    } else if takes_own && ast.params.iter().skip(1).all(is_optional) {
+        "copy"
+    } else {
+        return;
+    };
+    let message = format!(
+        "the addition of default argument on redeclaration makes this constructor a {kind} constructor"
+    );
+    let first = ast.params.iter().find(|param| is_optional(param)).expect("there is a default argument");
+    cx.error("default-argument", first.span, message);
+}
+
+/// The declaration in its class of a member function with these parameters.
+fn declaration_of<'a>(
+    cx: &mut Checker<'a>,
+    class: RecordId,
+    ast: &'a ast::Function,
+    params: &[QualTy],
+) -> Option<&'a ast::Function> {
+    let key = function_key(&ast.name)?;
+    let Some(Found::Functions(decls)) = record::lookup_in_class(cx, class, key) else { return None };
+    decls.iter().find_map(|&decl| {
+        let declared = cx.functions.decl(decl);
+        let (other, is_template) = (declared.ast, declared.template.is_some());
+        if is_template || other.method != ast.method {
+            return None;
+        }
+        let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), ast.span)).ok()??;
+        function::are_same_params(&cx.functions.inst(func).params, params).then_some(other)
+    })
 }
 
 fn has_defaults(ast: &ast::Function) -> bool {

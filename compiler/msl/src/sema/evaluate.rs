@@ -16,7 +16,7 @@ use crate::hir::{
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
-use machine::{Facts, Fail, Machine};
+use machine::{Calls, Facts, Fail, Machine};
 
 /// Why an expression has no constant value.
 #[derive(Clone, Debug)]
@@ -34,15 +34,24 @@ impl NotConstant {
 /// The most steps that one evaluation may repeat, each time after it found a function that was not checked.
 const MAX_REPEATED_STEPS: u64 = 4 * machine::MAX_CONSTANT_STEPS;
 
-/// The value of an expression, if it is constant.
+/// The value of an expression, if it can be computed now.
 pub(super) fn value_of(cx: &mut Checker<'_>, expr: &Expr) -> Result<ConstValue, NotConstant> {
+    value_by(cx, expr, Calls::All)
+}
+
+/// The value of a constant expression.
+pub(super) fn strict_value_of(cx: &mut Checker<'_>, expr: &Expr) -> Result<ConstValue, NotConstant> {
+    value_by(cx, expr, Calls::Constexpr)
+}
+
+fn value_by(cx: &mut Checker<'_>, expr: &Expr, calls: Calls) -> Result<ConstValue, NotConstant> {
     if let ExprKind::Const(value) = &expr.kind {
         return Ok(value.clone());
     }
     let mut repeated = 0;
     loop {
         let before = cx.limits.constant_steps;
-        match machine(cx).run(expr) {
+        match machine(cx, calls).run(expr) {
             Ok(value) => return Ok(value),
             Err(Fail::NotConstant(problem)) => return Err(problem),
             Err(Fail::TooDeep(span)) => {
@@ -62,7 +71,7 @@ pub(super) fn value_of(cx: &mut Checker<'_>, expr: &Expr) -> Result<ConstValue, 
     }
 }
 
-fn machine<'c, 'a>(cx: &'c mut Checker<'a>) -> Machine<'c, 'a> {
+fn machine<'c, 'a>(cx: &'c mut Checker<'a>, calls: Calls) -> Machine<'c, 'a> {
     let facts = Facts {
         functions: &cx.functions,
         numbers: &cx.linking.numbers,
@@ -70,6 +79,8 @@ fn machine<'c, 'a>(cx: &'c mut Checker<'a>) -> Machine<'c, 'a> {
         function: &cx.function,
         constants: &cx.local_constants,
         diagnostics: &cx.diagnostics,
+        table: cx.table,
+        calls,
     };
     Machine::new(facts, &mut cx.types, &mut cx.limits)
 }
@@ -91,7 +102,7 @@ pub(super) fn constant(cx: &mut Checker<'_>, expr: Expr) -> Option<ConstValue> {
     }
     let span = expr.span;
     let value = cx.values().whole_value(expr);
-    match value_of(cx, &value) {
+    match strict_value_of(cx, &value) {
         Ok(value) => Some(value),
         Err(problem) => {
             report_not_constant(&mut cx.diagnostics, span, "this must be a constant expression", problem);

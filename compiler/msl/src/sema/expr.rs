@@ -199,7 +199,9 @@ pub(super) fn local_value(cx: &mut Checker<'_>, decl: &LocalDecl, span: Span) ->
                     return constant_expr(&mut cx.data, ty.ty, value, span);
                 }
                 // A constant of a template is not known without arguments, and needs no capture.
-                if !(cx.diagnostics.in_template() && (ty.is_const || cx.is_dependent(ty.ty))) {
+                let is_open = cx.diagnostics.in_template() && (ty.is_const || cx.is_dependent(ty.ty));
+                // A variable in error is reported.
+                if !is_open && !ty.ty.is_error() {
                     lambda::report_not_captured(&mut cx.diagnostics, span);
                 }
                 return cx.poison(span);

@@ -18,7 +18,7 @@ pub(super) use default::{
     check_default_access, default_constructed, default_init, report_no_default, value_init,
 };
 pub(super) use inherited::{constructed, inherit_constructors, own_constructors};
-pub(super) use list::{list_conversion, list_value};
+pub(super) use list::{ListForm, list_conversion, list_value};
 pub(super) use synthesised::{
     Memberwise, Synthesised, assigned, assigned_parts, copied_array, copied_parts, copies_by_code,
     synthesised_body,
@@ -53,7 +53,7 @@ pub(super) fn initial_value<'a>(cx: &mut Checker<'a>, ty: QualTy, init: &'a Init
     let to = initialised_type(&cx.types, ty);
     match init {
         Initialiser::Assign(expr) => match &expr.kind {
-            Ast::InitList(clauses) => list::list_value(cx, clauses, to, expr.span),
+            Ast::InitList(clauses) => list::list_value(cx, clauses, to, ListForm::Copy, expr.span),
             _ => {
                 if let Some(value) = characters(&cx.types, &mut cx.diagnostics, expr, ty.ty) {
                     return value;
@@ -86,7 +86,7 @@ pub(super) fn initial_value<'a>(cx: &mut Checker<'a>, ty: QualTy, init: &'a Init
                 let value = expr::check(cx, &only.value);
                 return convert::to_type(cx, value, to, "in this initialiser");
             }
-            list::list_value(cx, clauses, to, span)
+            list::list_value(cx, clauses, to, ListForm::Direct, span)
         }
     }
 }

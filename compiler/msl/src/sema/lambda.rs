@@ -12,7 +12,7 @@ use super::entities::{Found, LocalDecl};
 use super::fn_context::LocalConstants;
 use super::record::{Member, NamedRecord, RecordState};
 use super::scopes::ScopeKind;
-use super::{call, convert, expr, init, lookup, operator};
+use super::{call, convert, expr, init, lookup, operator, uninstantiated};
 use crate::ast::{
     self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
     TemplateParamKind, TemplateParams, TypeKind,
@@ -20,6 +20,7 @@ use crate::ast::{
 use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
+use anymetal_ir::Space;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -34,6 +35,7 @@ struct Capture {
 }
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) -> Expr {
+    check_captures(cx, lambda);
     let captures = captures_of(cx, lambda, span);
     // The type of a closure depends on the arguments of the template that it is in.
     let dependent = if cx.diagnostics.in_template() { DEPENDENT } else { "" };
@@ -75,7 +77,37 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Spa
     inst.scope = captured;
     inst.members.insert(cx.names.call_operator, vec![Member::Method(decl)]);
     let ty = inst.ty;
+    // In an expansion, names of packs mean one element, which is not known within the body.
+    if cx.checks_everything && cx.placeholders.pack_index.is_none() {
+        uninstantiated::check_lambda(cx, decl, template, span);
+    }
     Expr::value(ExprKind::Struct(values), ty, span)
+}
+
+/// Reports explicit captures of what the function around does not have (C++14 [expr.prim.lambda.10]).
+fn check_captures<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda) {
+    if let Some(at) = lambda.this_at
+        && cx.function.this.is_none()
+    {
+        cx.error("lambda-capture", at, "`this` cannot be captured in this context");
+    }
+    for &(name, _, at) in &lambda.captures {
+        match lookup::unqualified(cx, name) {
+            Some(Found::Local(LocalDecl::Variable { function, .. })) => {
+                if function != cx.function.serial {
+                    report_not_captured(&mut cx.diagnostics, at);
+                }
+            }
+            Some(Found::Variable(_) | Found::Local(LocalDecl::Global(_) | LocalDecl::Threadgroup(..))) => {
+                let message = format!(
+                    "`{name}` cannot be captured because it does not have automatic storage duration"
+                );
+                cx.error("lambda-capture", at, message);
+            }
+            // Other names are reported where the body uses them.
+            _ => {}
+        }
+    }
 }
 
 /// The `operator()` of a lambda as a function; `auto` parameters make it a template.
@@ -102,6 +134,11 @@ fn call_operator<'a>(
             });
         }
     }
+    // Without captures a `mutable` closure is called where it is const, by its conversion to a function.
+    let has_captures = lambda.captures_all
+        || !lambda.captures.is_empty()
+        || !lambda.initialised.is_empty()
+        || lambda.this_at.is_some();
     let auto = ast::Type { kind: TypeKind::Auto, quals: ast::Qualifiers::default(), span };
     let function = ast::Function {
         // There is one for each lambda, which is a node of another kind.
@@ -113,7 +150,10 @@ fn call_operator<'a>(
         params,
         is_variadic: false,
         specifiers: FunctionSpecifiers { is_constexpr: true, ..FunctionSpecifiers::default() },
-        method: MethodQualifiers { is_const: true, ..MethodQualifiers::default() },
+        method: MethodQualifiers {
+            is_const: !lambda.is_mutable || !has_captures,
+            ..MethodQualifiers::default()
+        },
         noexcept: lambda.noexcept.clone(),
         attributes: Vec::new(),
         mem_inits: Vec::new(),
@@ -133,10 +173,19 @@ fn captures_of<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) ->
         }
     };
     ast_names::in_block(&lambda.body, &mut Visitor::all(&mut mention));
+    for &(name, ..) in &lambda.captures {
+        if !mentioned.contains(&name) {
+            mentioned.push(name);
+        }
+    }
     let mut captures = Vec::new();
     for ast::InitCapture { name, by_reference, init } in &lambda.initialised {
         let value = expr::check(cx, init);
-        captures.extend(captured(cx, *name, value, *by_reference));
+        // As `auto name = init;`, which decays (C++14 [expr.prim.lambda.11]).
+        let is_decayed = !by_reference && cx.types.as_array(value.ty.ty).is_some();
+        let value = if is_decayed { cx.values().rvalue(value) } else { value };
+        let declared = value.ty.unqualified();
+        captures.extend(captured(cx, *name, value, declared, *by_reference));
     }
     mentioned.retain(|name| lambda.initialised.iter().all(|capture| capture.name != *name));
     for name in mentioned {
@@ -165,7 +214,8 @@ fn captures_of<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) ->
 fn capture_of_this(cx: &mut Checker<'_>, place: Expr, copies: bool) -> Option<Capture> {
     let name = cx.names.this;
     if copies {
-        return captured(cx, name, place, false);
+        let declared = place.ty.unqualified();
+        return captured(cx, name, place, declared, false);
     }
     let (ty, span) = (cx.types.pointer(place.ty), place.span);
     let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
@@ -176,7 +226,11 @@ fn capture_of_this(cx: &mut Checker<'_>, place: Expr, copies: bool) -> Option<Ca
 fn block_variable(cx: &mut Checker<'_>, name: Name) -> Option<LocalDecl> {
     match lookup::unqualified(cx, name)? {
         Found::Local(decl @ LocalDecl::Variable { .. }) if is_own_variable(cx, &decl) => Some(decl),
-        Found::Local(decl @ LocalDecl::Capture { .. }) => Some(decl),
+        Found::Local(decl @ LocalDecl::Capture { record, .. })
+            if cx.function.this.is_some_and(|(_, this)| cx.types.as_record(this.ty) == Some(record)) =>
+        {
+            Some(decl)
+        }
         _ => None,
     }
 }
@@ -194,12 +248,24 @@ fn capture(
     by_reference: bool,
     span: Span,
 ) -> Option<Capture> {
+    // What a copy in the lambda around is const for is not const here.
+    let declared = match decl {
+        LocalDecl::Variable { ty, .. } | LocalDecl::Capture { ty, .. } => *ty,
+        _ => panic!("only variables are captured"),
+    };
+    let declared = cx.types.referent(declared.ty).unwrap_or(declared);
     let place = expr::local_value(cx, decl, span);
-    captured(cx, name, place, by_reference)
+    captured(cx, name, place, declared, by_reference)
 }
 
 /// A value, or the place that it is read from or that is referred to, under a name.
-fn captured(cx: &mut Checker<'_>, name: Name, place: Expr, by_reference: bool) -> Option<Capture> {
+fn captured(
+    cx: &mut Checker<'_>,
+    name: Name,
+    place: Expr,
+    declared: QualTy,
+    by_reference: bool,
+) -> Option<Capture> {
     if place.ty.ty.is_error() {
         return None;
     }
@@ -210,7 +276,7 @@ fn captured(cx: &mut Checker<'_>, name: Name, place: Expr, by_reference: bool) -
         let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
         return Some(Capture { name, ty, declared, value });
     }
-    let declared = place.ty.unqualified();
+    let declared = QualTy { space: Space::Thread, ..declared };
     let ty = declared.ty;
     let value = if cx.types.as_array(ty).is_some() {
         init::copied_array(cx, place)
@@ -251,7 +317,11 @@ pub(super) fn capture_value(
             let pointer = cx.values().rvalue(raw);
             Some(operator::dereference(cx, pointer, span))
         }
-        None => Some(raw),
+        None => {
+            let is_const = object.is_const || ty.is_const;
+            let raw_ty = QualTy { is_const, is_volatile: ty.is_volatile, ..raw.ty };
+            Some(Expr { ty: raw_ty, ..raw })
+        }
     }
 }
 

@@ -80,13 +80,19 @@ fn keeps_value(from: ScalarTy, to: ScalarTy, bits: u64) -> bool {
 /// Reports an integer constant that the type of a converted constant expression does not have
 /// (C++14 [expr.const]).
 pub(super) fn refuse_narrowing(cx: &mut Checker<'_>, expr: &Expr, to: Ty, what: &str) {
-    let Some(scalar) = cx.types.as_scalar(to).filter(|scalar| scalar.is_integral()) else { return };
     let from = expr.ty.ty;
-    if from == to || cx.types.scalar_repr(from).is_none_or(|from| !from.is_integral()) {
+    let integral = |ty: Ty| cx.types.scalar_repr(ty).filter(|scalar| scalar.is_integral());
+    // Other conversions are refused where the expression is converted.
+    let (Some(source), Some(target)) = (integral(from), cx.types.as_scalar(to).and(integral(to))) else {
+        return;
+    };
+    if from == to {
         return;
     }
-    let value = value_of(cx, expr).ok().and_then(|value| integer_of(&cx.types, from, &value));
-    if let Some(n) = value.filter(|&n| !holds(scalar, n)) {
+    let value = value_of(cx, expr).ok();
+    let Some(bits) = value.as_ref().and_then(|value| value.as_scalar()) else { return };
+    if !keeps_value(source, target, bits) {
+        let n = value.and_then(|value| integer_of(&cx.types, from, &value)).expect("it is an integer");
         let shown = cx.types.display(to);
         cx.error("narrowing", expr.span, format!("{what} {n} does not fit type `{shown}`"));
     }

@@ -10,7 +10,7 @@ mod lookup;
 mod registry;
 mod usings;
 
-pub(super) use complete::{complete, complete_type};
+pub(super) use complete::{UNION_MEMBERS, complete, complete_type};
 pub(super) use declare::declare_members;
 pub(super) use lookup::{assignment_operators, base_path, lookup, lookup_in_class};
 pub(super) use registry::{NamedRecord, Records};

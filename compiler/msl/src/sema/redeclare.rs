@@ -4,8 +4,13 @@
 //! may share a name but functions, and declarations of one entity (C++14 [basic.scope.declarative]).
 //! Reported at the later declaration.
 
+mod variables;
+
+pub(super) use variables::{check_extern, check_variables};
+
 use super::checker::Checker;
 use super::entities::FnDeclId;
+use super::function::Functions;
 use super::path::segment_key;
 use super::table::{Decl, Layer, NsId, Tag, function_key};
 use super::{default_arguments, function, record, resolve_type};
@@ -20,7 +25,10 @@ use std::rc::Rc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Function,
+    Namespace,
     Field,
+    /// A member of an anonymous union or structure.
+    AnonymousField,
     Variable,
     VariableTemplate,
     Enumerator,
@@ -48,6 +56,8 @@ struct Declared {
     kind: Kind,
     span: Span,
     is_definition: bool,
+    /// Whether `alignas` is among its attributes.
+    is_aligned: bool,
 }
 
 /// Reports the names of a layer that are declared twice.
@@ -132,23 +142,35 @@ fn of_member(item: &ast::Item) -> Vec<(Name, Declared)> {
     let one = |name: Option<Name>, declared| name.map(|name| (name, declared)).into_iter().collect();
     match &item.kind {
         ItemKind::Function(function) if !function.specifiers.is_friend && function.scope.is_none() => {
-            let declared = Declared { kind: Kind::Function, span: function.span, is_definition: true };
+            let declared = Declared {
+                kind: Kind::Function,
+                span: function.span,
+                is_definition: true,
+                is_aligned: false,
+            };
             one(function.name.ordinary(), declared)
         }
         ItemKind::Field(field) => {
-            let declared = Declared { kind: Kind::Field, span: field.span, is_definition: true };
-            one(field.name, declared)
+            let declared =
+                Declared { kind: Kind::Field, span: field.span, is_definition: true, is_aligned: false };
+            match (field.name, &field.ty.kind) {
+                (None, ast::TypeKind::Record(inner)) => anonymous_members(inner),
+                (name, _) => one(name, declared),
+            }
         }
         ItemKind::Variable(variable)
             if variable.declarator.scope.is_none() && variable.declarator.specialisation.is_none() =>
         {
             let kind = if is_template { Kind::VariableTemplate } else { Kind::Variable };
-            let declared = Declared { kind, span: variable.span, is_definition: true };
+            let declared = Declared { kind, span: variable.span, is_definition: true, is_aligned: false };
             one(Some(variable.declarator.name), declared)
         }
         ItemKind::Alias(alias) => {
             let kind = if is_template { Kind::AliasTemplate } else { Kind::MemberAlias };
-            one(Some(alias.name), Declared { kind, span: alias.ty.span, is_definition: true })
+            one(
+                Some(alias.name),
+                Declared { kind, span: alias.ty.span, is_definition: true, is_aligned: false },
+            )
         }
         ItemKind::Record(record) if record.specialisation.is_none() && record.scope.is_none() => {
             one(record.name, of_record(record, is_template))
@@ -158,7 +180,10 @@ fn of_member(item: &ast::Item) -> Vec<(Name, Declared)> {
             if !enumeration.is_scoped {
                 all.extend(enumeration.enumerators.iter().flatten().map(|enumerator| {
                     let kind = Kind::Enumerator;
-                    (enumerator.name, Declared { kind, span: enumerator.span, is_definition: true })
+                    (
+                        enumerator.name,
+                        Declared { kind, span: enumerator.span, is_definition: true, is_aligned: false },
+                    )
                 }));
             }
             all
@@ -167,11 +192,23 @@ fn of_member(item: &ast::Item) -> Vec<(Name, Declared)> {
     }
 }
 
+/// The members of an anonymous union or structure, which are members of the class around.
+fn anonymous_members(record: &ast::Record) -> Vec<(Name, Declared)> {
+    let fields = record.members.iter().flatten().filter(|item| matches!(item.kind, ItemKind::Field(_)));
+    let members = fields.flat_map(of_member);
+    members.map(|(name, declared)| (name, Declared { kind: Kind::AnonymousField, ..declared })).collect()
+}
+
 /// Why two declarations of a name exclude each other, and where the earlier one is.
 fn conflict(earlier: &Declared, later: &Declared, name: Name) -> Option<(Span, String)> {
     let (a, b) = (earlier.kind, later.kind);
     let message = match (a, b) {
-        (Kind::Function, Kind::Function) => return None,
+        (Kind::Function, Kind::Function) | (Kind::Namespace, Kind::Namespace) => return None,
+        (_, Kind::Namespace) => return None,
+        // Reported where the data member gets its type.
+        (Kind::AnonymousField, Kind::Field) => return None,
+        (_, Kind::AnonymousField) => format!("member of anonymous union redeclares `{name}`"),
+        (Kind::AnonymousField, _) => format!("redefinition of `{name}` as different kind of symbol"),
         // Reported where the data member gets its type.
         (Kind::Field, other) | (other, Kind::Field) if !matches!(other, Kind::ClassTemplate(_)) => {
             return None;
@@ -186,7 +223,10 @@ fn conflict(earlier: &Declared, later: &Declared, name: Name) -> Option<(Span, S
         }
         _ if a == b && a != Kind::Enumerator => {
             if !(earlier.is_definition && later.is_definition) {
-                return None;
+                let is_dropped = earlier.is_aligned && !later.is_aligned && later.is_definition;
+                let message =
+                    "`alignas` must be specified on definition if it is specified on any declaration";
+                return is_dropped.then(|| (earlier.span, message.to_owned()));
             }
             format!("redefinition of `{name}`")
         }
@@ -199,12 +239,15 @@ fn conflict(earlier: &Declared, later: &Declared, name: Name) -> Option<(Span, S
 
 fn declared(layer: &Layer, decl: Decl) -> Option<Declared> {
     match decl {
-        Decl::Namespace(_) => None,
+        // Where a namespace is declared is not known; later declarations are reported.
+        Decl::Namespace(_) => {
+            Some(Declared { kind: Kind::Namespace, span: Span::NONE, is_definition: true, is_aligned: false })
+        }
         Decl::Using(_) => None,
         Decl::Enumerator(id, n) => {
             let enumerators = layer.enum_of_item(id)?.enumerators.as_ref()?;
             let span = enumerators.get(n as usize)?.span;
-            Some(Declared { kind: Kind::Enumerator, span, is_definition: true })
+            Some(Declared { kind: Kind::Enumerator, span, is_definition: true, is_aligned: false })
         }
         Decl::Tag(id) => match layer.tag_of_item(id)? {
             Tag::Record(record) => Some(of_record(record, false)),
@@ -218,16 +261,21 @@ fn declared(layer: &Layer, decl: Decl) -> Option<Declared> {
                 ItemKind::Enum(enumeration) => Some(of_enum(enumeration)),
                 ItemKind::Alias(alias) => {
                     let kind = if is_template { Kind::AliasTemplate } else { Kind::Alias };
-                    Some(Declared { kind, span: alias.ty.span, is_definition: true })
+                    Some(Declared { kind, span: alias.ty.span, is_definition: true, is_aligned: false })
                 }
                 ItemKind::Variable(variable) => {
                     let kind = if is_template { Kind::VariableTemplate } else { Kind::Variable };
                     let is_definition = !variable.is_extern || variable.init.is_some();
-                    Some(Declared { kind, span: variable.span, is_definition })
+                    Some(Declared { kind, span: variable.span, is_definition, is_aligned: false })
                 }
                 ItemKind::Function(function) => {
                     let is_definition = !matches!(function.body, FunctionBody::None);
-                    Some(Declared { kind: Kind::Function, span: function.span, is_definition })
+                    Some(Declared {
+                        kind: Kind::Function,
+                        span: function.span,
+                        is_definition,
+                        is_aligned: false,
+                    })
                 }
                 _ => None,
             }
@@ -237,11 +285,21 @@ fn declared(layer: &Layer, decl: Decl) -> Option<Declared> {
 
 fn of_record(record: &ast::Record, is_template: bool) -> Declared {
     let kind = if is_template { Kind::ClassTemplate(record.kind) } else { Kind::Record(record.kind) };
-    Declared { kind, span: record.span, is_definition: record.members.is_some() }
+    Declared {
+        kind,
+        span: record.span,
+        is_definition: record.members.is_some(),
+        is_aligned: record.align.iter().any(|align| align.is_alignas),
+    }
 }
 
 fn of_enum(enumeration: &ast::Enum) -> Declared {
-    Declared { kind: Kind::Enum, span: enumeration.span, is_definition: enumeration.enumerators.is_some() }
+    Declared {
+        kind: Kind::Enum,
+        span: enumeration.span,
+        is_definition: enumeration.enumerators.is_some(),
+        is_aligned: false,
+    }
 }
 
 /// Whether a layer has two functions of one name, not templates, with bodies and the same number of
@@ -393,6 +451,7 @@ fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
         let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), span));
         let Ok(Some(func)) = func else { continue };
         let problem = known.iter().find_map(|&earlier| excludes(cx, earlier, func));
+        let problem = problem.or_else(|| added_attribute(&cx.functions, &known, func));
         if let Some((earlier, message)) = problem {
             let diagnostic = Diagnostic::error("redefinition", span, message);
             cx.report(diagnostic.with_note(earlier, "previously declared here"));
@@ -401,17 +460,45 @@ fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
     }
 }
 
-/// Reports a function that one of the others excludes, once.
-pub(super) fn check_another(cx: &mut Checker<'_>, others: &[FnDeclId], decl: FnDeclId) {
-    let is_plain = |&&other: &&FnDeclId| {
-        let data = cx.functions.decl(other);
-        // Those declared later compare themselves with this one.
-        let is_earlier = data.ast.span.lo < cx.functions.decl(decl).ast.span.lo;
-        other != decl && data.template.is_none() && data.owner.is_none() && is_earlier
+/// Whether a declaration has an attribute that the first one must have (C++14 [dcl.attr.depend.2]).
+fn added_attribute(functions: &Functions<'_>, known: &[FuncId], later: FuncId) -> Option<(Span, String)> {
+    let depends = |func: FuncId| {
+        let decl = functions.inst(func).origin.decl()?;
+        let mut attributes = functions.decl(decl).ast.attributes.iter();
+        attributes.find(|attribute| attribute.name.as_str() == "carries_dependency").map(|_| ())
     };
-    let mut all: Vec<FnDeclId> = others.iter().filter(is_plain).copied().take(1).collect();
-    all.push(decl);
-    check_overloads(cx, &all);
+    depends(later)?;
+    let params = &functions.inst(later).params;
+    let first = known
+        .iter()
+        .copied()
+        .find(|&known| function::are_same_params(&functions.inst(known).params, params))?;
+    let message = "function declared `[[carries_dependency]]` after its first declaration";
+    depends(first).is_none().then(|| (functions.inst(first).span, message.to_owned()))
+}
+
+/// Reports a function of a block that excludes one of the others, or that one of them excludes: at the later
+/// declaration.
+pub(super) fn check_another(cx: &mut Checker<'_>, others: &[FnDeclId], decl: FnDeclId) {
+    let instance = |cx: &mut Checker<'_>, decl| {
+        let span = cx.functions.decl(decl).ast.span;
+        cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), span)).ok().flatten()
+    };
+    // A declaration in error is reported where it is.
+    let Some(own) = instance(cx, decl) else { return };
+    for &other in others {
+        let data = cx.functions.decl(other);
+        if other == decl || data.template.is_some() || data.owner.is_some() {
+            continue;
+        }
+        let Some(other) = instance(cx, other) else { continue };
+        let is_later = cx.functions.inst(other).span.lo > cx.functions.inst(own).span.lo;
+        let (earlier, later) = if is_later { (own, other) } else { (other, own) };
+        if let Some((at, message)) = excludes(cx, earlier, later) {
+            let diagnostic = Diagnostic::error("redefinition", cx.functions.inst(later).span, message);
+            return cx.report(diagnostic.with_note(at, "previously declared here"));
+        }
+    }
 }
 
 /// Why two functions of one name in one scope exclude each other.

@@ -81,7 +81,7 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
         TypeKind::Pointer(inner) => {
             let pointee = resolve(cx, inner);
             if pointee.ty.is_error() && is_reference(inner) {
-                cx.error("pointer-to-reference", ty.span, "there are no pointers to references");
+                cx.error("pointer-to-reference", ty.span.last(), "there are no pointers to references");
             }
             if is_qualified_function(&cx.types, pointee.ty) {
                 refuse_qualified_function(cx, "pointer", pointee, ty.span);
@@ -210,7 +210,7 @@ fn pointer_to(types: &mut Types, diagnostics: &mut Diagnostics, pointee: QualTy,
         return pointee;
     }
     if matches!(types.kind(pointee.ty), TyKind::Reference { .. }) {
-        diagnostics.error("pointer-to-reference", span, "there are no pointers to references");
+        diagnostics.error("pointer-to-reference", span.last(), "there are no pointers to references");
         return QualTy::plain(Ty::ERROR);
     }
     QualTy::plain(types.pointer(pointee))
@@ -327,6 +327,9 @@ fn decltype_inner<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> QualTy {
                 if let super::entities::Found::Functions(decls) = &target.found {
                     let decls = decls.clone();
                     return decltype_of_function(cx, &decls, target.args, path.span);
+                }
+                if let super::entities::Found::Local(LocalDecl::Capture { ty, .. }) = &target.found {
+                    return *ty;
                 }
                 if let super::entities::Found::Local(LocalDecl::Variable { ty, .. }) = &target.found
                     && cx.types.referent(ty.ty).is_some()

@@ -199,6 +199,13 @@ impl<'a> Scopes<'a> {
         self.around().filter_map(|scope| self.record(scope)).collect()
     }
 
+    /// The classes around the current code that end after it: no function is between.
+    pub(super) fn unfinished_classes(&self) -> Vec<RecordId> {
+        let is_open =
+            |scope: &ScopeId| matches!(self.get(*scope).kind, ScopeKind::Record(_) | ScopeKind::Template(_));
+        self.around().take_while(is_open).filter_map(|scope| self.record(scope)).collect()
+    }
+
     /// The namespace that encloses a scope.
     pub(super) fn enclosing_namespace(&self, scope: ScopeId) -> NsId {
         let namespace = |scope: &Scope| match scope.kind {

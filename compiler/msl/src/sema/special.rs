@@ -40,6 +40,8 @@ enum Why {
     Variant,
     /// All functions take other objects.
     NoneFits,
+    /// The class is the type of a lambda (C++17 [expr.prim.lambda.closure.11]).
+    Closure,
 }
 
 /// A special member function that is deleted.
@@ -73,7 +75,7 @@ pub(super) enum Source {
 
 /// What a declared function does with an object of its class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Takes {
+pub(super) enum Takes {
     Copy,
     Move,
 }
@@ -125,6 +127,7 @@ pub(super) fn report_deletion(
         Why::Part => format!("{part} has none that can be used"),
         Why::Variant => format!("{part} of the union has one that is not trivial"),
         Why::NoneFits => "none that the class declares takes this object".to_owned(),
+        Why::Closure => "the class is the type of a lambda".to_owned(),
     };
     let verdict = if deletion.why == Why::NoneFits { "does not fit" } else { "is deleted" };
     let message = format!("the {what} of `{shown}` {verdict}");
@@ -164,6 +167,9 @@ pub(super) fn copying(cx: &mut Checker<'_>, how: Memberwise, from: &Expr) -> Cop
         _ => return Copying::Parts,
     };
     if cx.records.get(record).ast.is_none() {
+        if how == Memberwise::Assign && cx.records.get(record).lambda.is_some() {
+            return Copying::Deleted(deletion_of(&cx.records, record, Why::Closure, Name::EMPTY));
+        }
         // A closure: what it captures is copied where it is created.
         return Copying::Parts;
     }
@@ -228,7 +234,7 @@ fn copying_of_class(cx: &mut Checker<'_>, how: Memberwise, record: RecordId, fro
 
 /// How an object binds to the parameter of an undeclared function, which takes objects of all spaces.
 fn binding_of(cx: &mut Checker<'_>, from: &Expr, source: Source) -> Option<Conversion> {
-    let to = QualTy { is_const: source == Source::Const, ..from.ty };
+    let to = QualTy { is_const: source == Source::Const, is_volatile: false, ..from.ty };
     let param = QualTy::plain(cx.types.reference(to, source == Source::Moved));
     convert::conversion_of(cx, from, param, false)
 }
@@ -243,8 +249,9 @@ fn declared_copies(cx: &mut Checker<'_>, how: Memberwise, record: RecordId) -> V
 }
 
 /// What a constructor or assignment operator that is not a template does with an object of the class.
-fn takes_object(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> Option<Takes> {
+pub(super) fn takes_object(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> Option<Takes> {
     let data = cx.functions.decl(decl);
+    let is_constructor = matches!(data.ast.name, FunctionName::Constructor(_));
     let (first, others) = data.ast.params.split_first()?;
     let takes_one = others.iter().all(|param| param.default.is_some());
     if data.template.is_some() || !takes_one || super::overload::is_pack(first) {
@@ -255,6 +262,8 @@ fn takes_object(cx: &mut Checker<'_>, decl: FnDeclId, record: RecordId) -> Optio
     let (object, takes) = match *cx.types.kind(param.ty) {
         TyKind::Reference { to, rvalue: true } => (to, Takes::Move),
         TyKind::Reference { to, rvalue: false } => (to, Takes::Copy),
+        // A constructor that takes an object by value copies none (C++14 [class.copy.6]).
+        _ if is_constructor => return None,
         _ => (param, Takes::Copy),
     };
     (cx.types.as_record(object.ty) == Some(record)).then_some(takes)

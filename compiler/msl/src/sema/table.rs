@@ -117,6 +117,7 @@ pub(super) fn operator_key(op: &OperatorName) -> Name {
         OperatorName::Index => "operator[]",
         OperatorName::Arrow => "operator->",
         OperatorName::Conversion(_) => "(conversion)",
+        OperatorName::Literal(suffix) => return Name::new(&format!("operator\"\"{suffix}")),
     };
     Name::new(text)
 }

@@ -2,6 +2,7 @@
 //! a kernel, and the objects of a check.
 
 mod accept;
+mod declarations;
 mod graphics;
 mod kernels;
 mod objects;

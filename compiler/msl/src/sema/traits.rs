@@ -6,7 +6,7 @@ use super::special::Triviality;
 use super::values::bit_field;
 use super::{construct, convert, expr, record, resolve_type, special};
 use crate::ast::{self, ExprKind as Ast};
-use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -24,6 +24,12 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
             cx.function.unevaluated -= 1;
             if bit_field(&cx.types, &value).is_some() {
                 cx.error("bad-sizeof", span, "a bit-field has no size in bytes");
+                return cx.poison(span);
+            }
+            if matches!(value.kind, ExprKind::Undef) && matches!(cx.types.as_array(value.ty.ty), Some((_, 0)))
+            {
+                let message = "invalid application of `sizeof` to an array without a bound";
+                cx.error("no-size", span, message);
                 return cx.poison(span);
             }
             size_of(cx, value.ty, span)
@@ -140,6 +146,11 @@ fn unary_trait(cx: &mut Checker<'_>, name: &str, ty: QualTy, span: Span) -> Opti
         "__is_vector" => matches!(kind, TyKind::Vector { .. }),
         "__is_trivially_copyable" | "__is_trivially_relocatable" | "__is_trivial" | "__is_pod"
             if matches!(kind, TyKind::Void | TyKind::Reference { .. } | TyKind::Function { .. }) =>
+        {
+            false
+        }
+        "__is_trivially_copyable" | "__is_trivially_relocatable" | "__is_trivial" | "__is_pod"
+            if !record::complete_type(cx, ty.ty, span) =>
         {
             false
         }

@@ -9,13 +9,15 @@
 
 use super::checker::Checker;
 use super::diagnostics::DEPENDENT;
-use super::entities::{Found, TArg};
+use super::entities::{FnDeclId, Found, TArg};
+use super::fn_context::Returns;
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
 use super::whole_program;
-use super::{default_arguments, expr, function, lookup, noexcept, record, resolve_type, stage};
+use super::{call, default_arguments, expr, function, lookup, noexcept, record, resolve_type, stage};
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty};
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// Checks a template, perhaps a member of a class.
@@ -36,6 +38,28 @@ pub(super) fn check<'a>(
             cx.in_scope(inner, |cx| resolve_type::resolve(cx, &alias.ty));
         }
         _ => {}
+    }
+    cx.diagnostics.set_in_template(before);
+}
+
+/// Checks the body of a lambda, which no call may need; a generic lambda's as that of a template.
+pub(super) fn check_lambda<'a>(
+    cx: &mut Checker<'a>,
+    decl: FnDeclId,
+    template: Option<&'a TemplateParams>,
+    span: Span,
+) {
+    let args = template.map_or_else(|| Rc::from([]), unknown_args);
+    let before = cx.diagnostics.in_template();
+    cx.diagnostics.set_in_template(before || template.is_some());
+    default_arguments::check_single(cx, cx.functions.decl(decl).ast);
+    if let Some(func) = function::instantiate(cx, decl, args, span) {
+        let scope = cx.functions.inst(func).scope;
+        cx.in_function(Returns::Type(QualTy::plain(Ty::VOID)), |cx| {
+            call::check_default_arguments(cx, func, scope);
+        });
+        whole_program::check_complete(cx, func, span);
+        function::ensure_body(cx, func);
     }
     cx.diagnostics.set_in_template(before);
 }

@@ -12,6 +12,12 @@ use std::rc::Rc;
 
 /// A using-declaration of a namespace or a block names no member of a class or an enumeration.
 pub(super) fn outside_of_classes<'a>(cx: &mut Checker<'a>, path: &'a Path) {
+    let found = cx.without_access(|cx| cx.quietly(|cx| path::resolve(cx, path)));
+    if let Ok(Ok(target)) = found
+        && matches!(target.found, Found::Namespace(_))
+    {
+        cx.error("using-declaration", path.span, "using declaration cannot refer to a namespace");
+    }
     let Some(Found::Type(ty)) = prefix(cx, path) else { return };
     if matches!(cx.types.kind(ty.ty), TyKind::Record(_) | TyKind::Enum(_)) {
         let message = "a using-declaration outside of a class cannot name a member";
@@ -30,10 +36,16 @@ pub(super) fn inside_of_class<'a>(cx: &mut Checker<'a>, class: RecordId, path: &
         }
         Some(Found::Type(ty)) if cx.types.as_record(ty.ty).is_some() => {
             let own = cx.records.get(class).ty;
-            if convert::is_derived(cx, own, ty.ty) || cx.is_dependent(own) || cx.is_dependent(ty.ty) {
+            if own == ty.ty {
+                "using declaration refers to its own class".to_owned()
+            } else if convert::is_derived(cx, own, ty.ty)
+                || cx.records.get(class).has_unknown_base
+                || cx.is_dependent(ty.ty)
+            {
                 return;
+            } else {
+                format!("`{}` is not a base of the class", cx.show(ty))
             }
-            format!("`{}` is not a base of the class", cx.show(ty))
         }
         _ => return,
     };

@@ -16,9 +16,11 @@ use super::diagnostics::Diagnostics;
 use super::entities::{GlobalVarId, TArg, VarDecl};
 use super::pattern::Pat;
 use super::scopes::{ScopeId, Scopes};
+use super::table::NsId;
 use super::{class_deduction, convert, deduce, expr, init, pattern, record, resolve_type};
 use crate::ast::{self, ExprKind as Ast, Initialiser, NodeId, TypeKind};
 use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, ResourceId, Ty};
+use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -54,6 +56,8 @@ pub(super) struct Globals<'a> {
     vars: Vec<GlobalVar<'a>>,
     /// By declaration, scope and template arguments.
     ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), GlobalVarId>,
+    /// The types that blocks declare variables of namespaces with, and where.
+    pub(super) externs: FxHashMap<(NsId, Name), (QualTy, Span)>,
 }
 
 impl<'a> Globals<'a> {

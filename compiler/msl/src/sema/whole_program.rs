@@ -9,14 +9,15 @@ use super::kernel::{self, Entrance, EntranceKind};
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer, Tag, function_key, tag_of};
 use super::{
-    call, collect, default_arguments, entities, enumeration, function, lookup, noexcept, overload, path,
-    record, redeclare, resolve_type, special, stage, template_args, template_redeclare, uninstantiated,
-    using_rules, variable,
+    access, call, collect, default_arguments, defaulted, entities, enumeration, function, lookup, noexcept,
+    overload, path, record, redeclare, resolve_type, stage, static_members, template_args,
+    template_redeclare, uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
 use crate::hir::{FuncId, RecordId, Ty};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// Checks all declarations of the program's layer, then its entry points.
@@ -25,6 +26,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     super::check_static_assertions(cx, layer);
     redeclare::check_functions(cx, layer);
     redeclare::check_aliases(cx, layer);
+    redeclare::check_variables(cx, layer);
     template_redeclare::check_functions(cx, layer);
     template_redeclare::check_aliases(cx, layer);
     using_rules::check_namespaces(cx, layer);
@@ -35,6 +37,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
         check_item(cx, id, entry);
     }
     check_served(cx, layer);
+    static_members::check_definitions(cx, layer);
     // These may call instances of templates, whose bodies are not checked yet.
     let checked = cx.functions.with_bodies();
     collect::check_defined(cx, checked);
@@ -137,9 +140,15 @@ fn check_qualified_friend<'a>(
             let is_template = cx.functions.decl(decl).template.is_some();
             is_template || {
                 let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), function.span));
-                func.ok()
-                    .flatten()
-                    .is_none_or(|func| function::are_same_params(&cx.functions.inst(func).params, &params))
+                let Ok(Some(func)) = func else { return true };
+                let is_same = function::are_same_params(&cx.functions.inst(func).params, &params);
+                // The instances of a template may be friends.
+                let may_be_friend = cx.diagnostics.in_template() && has_friends(cx, decl);
+                if is_same && !may_be_friend {
+                    // The name of a friend is checked like any other (C++14 [class.friend.9]).
+                    access::check_function(cx, func, None, function.span);
+                }
+                is_same
             }
         }),
         Some(_) => false,
@@ -154,13 +163,24 @@ fn check_qualified_friend<'a>(
     }
 }
 
+/// Whether the class of a member function has friends.
+fn has_friends(cx: &Checker<'_>, decl: FnDeclId) -> bool {
+    let owner = cx.functions.decl(decl).owner;
+    owner.is_some_and(|owner| !cx.records.get(owner).access.befriended.is_empty())
+}
+
 /// Reports definitions of members outside of their class that no declaration in the class fits.
 fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
+    let mut defined = FxHashMap::default();
     for (id, entry) in layer.own_items() {
         let ItemKind::Function(function) = &entry.item.kind else { continue };
         let Some(path) = &function.scope else { continue };
         if matches!(function.body, FunctionBody::Default) && entry.item.template.is_none() {
-            check_defaulted_outside(cx, id, function, path);
+            defaulted::check_outside(cx, id, function, path);
+        }
+        default_arguments::check_outside(cx, id, function, entry.item.template.as_ref());
+        if entry.item.template.is_none() {
+            defaulted::check_redefinition(cx, id, function, path, &mut defined);
         }
         let is_special = matches!(function.name, ast::FunctionName::Destructor);
         let has_body = matches!(function.body, FunctionBody::Block(_));
@@ -185,41 +205,6 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
             let shown = cx.show(class);
             let message = format!("no member of `{shown}` is declared as this definition has it");
             cx.error("no-such-member", function.span, message);
-        }
-    }
-}
-
-/// Reports a special member function that is defaulted outside of its class and deleted (C++14
-/// [dcl.fct.def.default.4]).
-fn check_defaulted_outside<'a>(
-    cx: &mut Checker<'a>,
-    id: ItemId,
-    function: &'a ast::Function,
-    path: &'a ast::Path,
-) {
-    let scope = cx.scopes.of_item(id);
-    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
-    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
-    let Some(record) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
-    if !record::complete(cx, record, path.span) {
-        return;
-    }
-    let inner = cx.records.get(record).scope;
-    let signature = cx.quietly(|cx| cx.in_scope(inner, |cx| function::signature(cx, function)));
-    let Ok(Some((params, _))) = signature else { return };
-    let decls = match &function.name {
-        ast::FunctionName::Constructor(_) => cx.records.get(record).constructors.clone(),
-        _ => record::assignment_operators(cx, record),
-    };
-    for decl in decls {
-        let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), function.span));
-        let Ok(Some(func)) = func else { continue };
-        if function::are_same_params(&cx.functions.inst(func).params, &params)
-            && special::would_be_deleted(cx, decl, record)
-        {
-            let name = super::spelling::function(&function.name);
-            let message = format!("`{name}` cannot be defaulted here: it would be deleted");
-            cx.error("not-defaultable", function.span, message);
         }
     }
 }
@@ -297,28 +282,26 @@ fn check_declared(cx: &mut Checker<'_>, decl: FnDeclId, span: Span) {
     let scope = cx.functions.inst(func).scope;
     call::check_default_arguments(cx, func, scope);
     noexcept::check_specifier(cx, decl, func);
-    check_defaulted(cx, decl);
+    defaulted::check(cx, decl, func);
+    defaulted::check_copy(cx, decl, func);
     if function::has_code(cx, func) {
+        check_complete(cx, func, span);
         function::ensure_body(cx, func);
     }
 }
 
-/// Only special member functions can be defaulted.
-fn check_defaulted(cx: &mut Checker<'_>, decl: FnDeclId) {
-    let declared = cx.functions.decl(decl);
-    let (ast, owner) = (declared.ast, declared.owner);
-    if !matches!(ast.body, FunctionBody::Default) {
+/// A function that is defined has complete parameters and a complete result (C++14 [dcl.fct.9]).
+pub(super) fn check_complete(cx: &mut Checker<'_>, func: FuncId, span: Span) {
+    let inst = cx.functions.inst(func);
+    if inst.trace.is_some() {
+        // Types of an instance are complete where it is requested.
         return;
     }
-    let is_special = owner.is_some()
-        && match &ast.name {
-            ast::FunctionName::Constructor(_) => ast.params.len() < 2,
-            ast::FunctionName::Destructor => true,
-            ast::FunctionName::Operator(ast::OperatorName::Assign(op)) => op.0.is_none(),
-            _ => false,
-        };
-    if !is_special {
-        cx.error("not-defaultable", ast.span, "only special member functions can be defaulted");
+    let types: Vec<Ty> = inst.ret.iter().chain(inst.params.iter()).map(|ty| ty.ty).collect();
+    for ty in types {
+        if cx.types.as_record(ty).is_some() && !cx.is_dependent(ty) {
+            record::complete_type(cx, ty, span);
+        }
     }
 }
 
@@ -347,6 +330,9 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
     redeclare::check_members(cx, id);
     redeclare::check_methods(cx, id, &|_, _| true);
     let (scope, ast) = (cx.records.get(id).scope, cx.records.get(id).ast);
+    if let Some(ast) = ast.filter(|ast| ast.name.is_none()) {
+        static_members::refuse(cx, ast, "an anonymous union or struct");
+    }
     for item in ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten() {
         if cx.diagnostics.gave_up() {
             return;
@@ -412,6 +398,7 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
         }
         ItemKind::Variable(variable) => {
             check_tag(cx, &variable.ty, scope);
+            cx.in_scope(scope, |cx| static_members::check(cx, variable));
             if variable.init.is_some() && variable.declarator.scope.is_none() {
                 let decl = VarDecl { variable, template: None, scope };
                 variable::global_of(cx, decl, None, variable.span);
@@ -419,7 +406,9 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
                 cx.in_scope(scope, |cx| resolve_type::resolve(cx, &variable.ty));
             }
         }
-        ItemKind::Field(field) => check_tag(cx, &field.ty, scope),
+        ItemKind::Field(field) => {
+            check_tag(cx, &field.ty, scope);
+        }
         ItemKind::Alias(alias) => {
             check_tag(cx, &alias.ty, scope);
             cx.in_scope(scope, |cx| lookup::alias_found(cx, alias, None, scope));

@@ -228,6 +228,11 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
     TABLE.binary_search_by_key(&name, |row| row.0).ok().map(|at| TABLE[at].1)
 }
 
+/// Whether the standard attribute of that name has no arguments (C++17 [dcl.attr]).
+pub(super) fn takes_no_arguments(name: &str) -> bool {
+    matches!(name, "carries_dependency" | "fallthrough" | "maybe_unused" | "noreturn")
+}
+
 /// Whether `__has_attribute` says yes.
 pub(crate) fn is_supported(name: &str) -> bool {
     meaning(name).is_some_and(|meaning| meaning != Refused)

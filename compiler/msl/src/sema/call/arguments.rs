@@ -6,6 +6,7 @@ use crate::hir::{Expr, FuncId, QualTy};
 use crate::sema::checker::Checker;
 use crate::sema::entities::Found;
 use crate::sema::function::Origin;
+use crate::sema::init::ListForm;
 use crate::sema::path::Target;
 use crate::sema::scopes::ScopeId;
 use crate::sema::{convert, expr, function, function_pointer, init, path};
@@ -75,7 +76,7 @@ fn functions_named<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Option<Arg<
 pub(in crate::sema) fn convert_arg<'a>(cx: &mut Checker<'a>, arg: Arg<'a>, to: QualTy) -> Expr {
     match arg {
         Arg::Expr(expr) => convert::to_type(cx, expr, to, "for this argument"),
-        Arg::List(clauses, span) => init::list_value(cx, clauses, to, span),
+        Arg::List(clauses, span) => init::list_value(cx, clauses, to, ListForm::Copy, span),
         Arg::Functions(decls, args, span) => {
             function_pointer::function_of_pointer(cx, &decls, args, to, span)
         }

@@ -2,8 +2,9 @@
 //!
 //! Invariant: asking reports nothing.
 
+use super::user_defined::UserConversion;
 use super::{Conversion, Rank, is_zero_literal, promote, user_defined};
-use crate::hir::{Expr, QualTy, RecordId, ScalarTy, Ty, TyKind};
+use crate::hir::{Expr, QualTy, RecordId, ScalarTy, Ty, TyKind, Types};
 use crate::sema::checker::Checker;
 use crate::sema::values::{is_addressable, promoted_bit_field};
 use crate::sema::{convert, deduce, record};
@@ -51,11 +52,25 @@ pub(super) fn reference_binding(
     if expr.is_place && related && !is_xvalue && expr.ty.space != to.space {
         return None;
     }
-    // A temporary lives in thread space and is only seen through `const T&` or `T&&`.
+    // A temporary lives in thread space and is only seen through `const T&` or `T&&`, not through
+    // `const volatile T&` (C++14 [dcl.init.ref.5]).
     if to.space != Space::Thread
-        || !(to.is_const || rvalue)
+        || !((to.is_const && !to.is_volatile) || rvalue)
         || (rvalue && expr.is_place && !is_xvalue && related)
     {
+        return None;
+    }
+    if rvalue
+        && user
+        && let Some(UserConversion::Operator(func, _)) = cx
+            .types
+            .as_record(expr.ty.ty)
+            .filter(|_| !related)
+            .and_then(|_| user_defined::find(cx, expr, to.ty))
+        && let Some(ret) = cx.functions.inst(func).ret
+        && matches!(*cx.types.kind(ret.ty), TyKind::Reference { rvalue: false, to } if !is_function(&cx.types, to.ty))
+    {
+        // The result is an lvalue, which no rvalue reference binds to (C++14 [dcl.init.ref.5]).
         return None;
     }
     let inner = value_conversion(cx, expr, to.ty, user)?;
@@ -67,6 +82,10 @@ pub(super) fn reference_binding(
         });
     }
     Some(Conversion { detail: inner.detail.saturating_add(1), ..inner })
+}
+
+fn is_function(types: &Types, ty: Ty) -> bool {
+    matches!(types.kind(ty), TyKind::Function { .. })
 }
 
 /// The conversion of an expression's value to an unqualified type.

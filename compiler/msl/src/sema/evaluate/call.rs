@@ -45,6 +45,11 @@ impl Machine<'_, '_> {
             };
             return self.call(called, args[1..].to_vec(), span);
         }
+        if !self.facts.may_call(func) {
+            let name = &self.facts.functions.inst(func).name;
+            let message = format!("non-constexpr function `{name}` cannot be used in a constant expression");
+            return Err(self.fail(span, message));
+        }
         if self.facts.awaits_check(func) {
             return Err(Fail::NeedsBody(func));
         }

@@ -18,6 +18,7 @@ use crate::sema::fn_context::{FnContext, LocalConstants};
 use crate::sema::function::{BodyState, Functions};
 use crate::sema::function_pointer::FunctionNumbers;
 use crate::sema::limits::Limits;
+use crate::sema::table::Layer;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
@@ -47,6 +48,18 @@ pub(super) struct Facts<'c, 'a> {
     pub(super) function: &'c FnContext,
     pub(super) constants: &'c LocalConstants,
     pub(super) diagnostics: &'c Diagnostics,
+    pub(super) table: &'c Layer,
+    pub(super) calls: Calls,
+}
+
+/// The functions that an evaluation calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::sema) enum Calls {
+    /// All whose bodies are known. This folds more than C++ does.
+    All,
+    /// Those of constant expressions (C++17 [expr.const.2]): `constexpr` functions, functions that no source
+    /// declares, and those of the library, whose declarations here say nothing of Metal's.
+    Constexpr,
 }
 
 impl Facts<'_, '_> {
@@ -54,6 +67,17 @@ impl Facts<'_, '_> {
     pub(super) fn awaits_check(&self, func: FuncId) -> bool {
         let is_unchecked = self.functions.inst(func).state == BodyState::Unchecked;
         (is_unchecked && !self.diagnostics.gave_up()) || self.diagnostics.has_deferred(Deferred::Body(func))
+    }
+
+    /// Whether the evaluation may call a function.
+    pub(super) fn may_call(&self, func: FuncId) -> bool {
+        let inst = self.functions.inst(func);
+        let Some(decl) = inst.origin.decl().filter(|_| self.calls == Calls::Constexpr) else { return true };
+        // A definition outside of the class may have the word, too.
+        let definition = inst.definition.map(|definition| definition.ast.specifiers.is_constexpr);
+        self.functions.decl(decl).ast.specifiers.is_constexpr
+            || definition == Some(true)
+            || self.table.is_below(inst.span)
     }
 }
 

@@ -6,6 +6,8 @@ use crate::hir::{FuncId, RecordId};
 use crate::sema::entities::{FnDeclId, TArg};
 use crate::sema::init::Synthesised;
 use crate::sema::scopes::{ScopeId, Scopes};
+use crate::sema::table::NsId;
+use crate::token::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -23,6 +25,8 @@ pub(in crate::sema) struct Functions<'a> {
     pub(super) signatures: Vec<(FnDeclId, Rc<[TArg]>)>,
     /// The default arguments that are being checked.
     pub(in crate::sema) defaults: Vec<(FnDeclId, usize)>,
+    /// The functions of namespaces that blocks declare.
+    pub(in crate::sema) of_blocks: FxHashMap<(NsId, Name), Vec<FnDeclId>>,
     /// By the scope of the body.
     bodies: FxHashMap<ScopeId, FuncId>,
 }

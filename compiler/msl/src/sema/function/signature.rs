@@ -2,7 +2,7 @@
 
 use super::{Signature, mentions_auto};
 use crate::ast::{self, FunctionName, OperatorName, TemplateArg, TypeKind};
-use crate::hir::{LocalId, QualTy, Ty};
+use crate::hir::{LocalId, QualTy, Ty, TyKind};
 use crate::sema::checker::{Checker, space_of};
 use crate::sema::entities::{FnDeclId, LocalDecl, TArg};
 use crate::sema::function::Functions;
@@ -55,6 +55,16 @@ pub(in crate::sema) fn signature<'a>(cx: &mut Checker<'a>, ast: &'a ast::Functio
     if ret.is_some_and(|ret| ret.ty.is_error()) && !cx.diagnostics.in_template() {
         return None;
     }
+    let what = match ret.map(|ret| cx.types.kind(ret.ty)) {
+        Some(TyKind::Array(..)) => Some("array"),
+        Some(TyKind::Function { .. }) => Some("function"),
+        _ => None,
+    };
+    if let (Some(what), Some(ret)) = (what, ret) {
+        let message = format!("function cannot return {what} type `{}`", cx.show(ret));
+        cx.error("bad-result", ast.span, message);
+        return None;
+    }
     let ret = ret.map(|ret| init::initialised_type(&cx.types, ret));
     Some((params?.into(), ret))
 }
@@ -102,7 +112,17 @@ pub(in crate::sema) fn param_types<'a>(cx: &mut Checker<'a>, ast: &'a ast::Funct
     let mut params = Vec::with_capacity(ast.params.len());
     let mut ok = true;
     for param in &ast.params {
-        ok &= add_param_types(cx, &param.ty, param.span, &mut params);
+        if has_expressions(&param.ty) && !params.is_empty() {
+            // `decltype(a) b` names a parameter before it.
+            let earlier = params.clone();
+            let mut own = Vec::new();
+            ok &= with_param_names(cx, ast, &earlier, |cx| {
+                add_param_types(cx, &param.ty, param.span, &mut own)
+            });
+            params.extend(own);
+        } else {
+            ok &= add_param_types(cx, &param.ty, param.span, &mut params);
+        }
         if cx.diagnostics.gave_up() {
             return None;
         }

@@ -26,6 +26,7 @@ pub(in crate::sema) fn is_aggregate(
 ) -> bool {
     let inst = records.get(record);
     !inst.access.hides_data
+        && inst.lambda.is_none()
         && inst.constructors.iter().all(|&id| {
             let ast = functions.decl(id).ast;
             let has_code = !matches!(ast.body, ast::FunctionBody::Default | ast::FunctionBody::Delete);

@@ -4,7 +4,7 @@
 //! initialisers.
 
 use super::synthesised::assigned;
-use super::{DefaultInit, aggregate, default, list, synthesised};
+use super::{DefaultInit, ListForm, aggregate, default, list, synthesised};
 use crate::ast;
 use crate::hir::{Expr, ExprKind, QualTy, RecordId, Stmt, StmtKind};
 use crate::sema::call::Arg;
@@ -16,7 +16,7 @@ use crate::sema::record::Records;
 use crate::sema::scopes::Scopes;
 use crate::sema::{call, construct, init, path, record, special, spelling};
 use crate::token::Name;
-use anymetal_diagnostics::Span;
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 /// A member initialiser, of a pack with the element's number, and the path to its member.
@@ -112,6 +112,7 @@ pub(in crate::sema) fn constructor_prologue<'a>(
             None => {}
         }
     }
+    refuse_several_members(cx, record, &by_field);
     for (index, inits) in by_field.into_iter().enumerate() {
         let index = index as u32;
         if inits.is_empty() && !cx.types.record(record).is_union {
@@ -119,6 +120,37 @@ pub(in crate::sema) fn constructor_prologue<'a>(
         }
         for (init, element, path) in inits {
             with_element(cx, element, |cx| member_init(cx, record, init, &path, stmts));
+        }
+    }
+}
+
+/// Reports member initialisers of two members of one union (C++14 [class.base.init.8]).
+fn refuse_several_members(cx: &mut Checker<'_>, record: RecordId, by_field: &[Vec<FieldInit<'_>>]) {
+    // The member of each union, by the path to the union.
+    let mut known: Vec<(&[u32], u32, Span)> = Vec::new();
+    for (init, _, path) in by_field.iter().flatten() {
+        let mut at = record;
+        for (depth, &index) in path.iter().enumerate() {
+            let info = cx.types.record(at);
+            if info.is_union {
+                let (union, span) = (&path[..depth], init.span);
+                match known.iter().find(|(other, ..)| *other == union) {
+                    Some(&(_, member, first)) if member != index => {
+                        let (first, second) = if first.lo < span.lo { (first, span) } else { (span, first) };
+                        let diagnostic =
+                            Diagnostic::error("uninitialised-member", second, record::UNION_MEMBERS);
+                        cx.report(diagnostic.with_note(first, "previous initialization is here"));
+                        return;
+                    }
+                    Some(_) => {}
+                    None => known.push((union, index, span)),
+                }
+            }
+            let Some(inner) = cx.types.as_record(cx.types.record(at).fields[index as usize].ty.ty) else {
+                // Only classes have members, so that this is the end of the path.
+                break;
+            };
+            at = inner;
         }
     }
 }
@@ -161,7 +193,7 @@ fn is_delegation(records: &Records<'_>, init: &ast::MemInit, record: RecordId) -
 
 fn delegate<'a>(cx: &mut Checker<'a>, init: &'a ast::MemInit, record: RecordId, stmts: &mut Vec<Stmt>) {
     let Some(args) = call::clause_args(cx, &init.args) else { return };
-    let brackets = if init.braced { Brackets::Brace } else { Brackets::Paren };
+    let brackets = if init.braced { Brackets::Brace(ListForm::Direct) } else { Brackets::Paren };
     let value = construct::of_class(cx, record, args, brackets, init.span);
     let Some(object) = call::this_object(cx, init.span) else { return };
     if !value.ty.ty.is_error() {
@@ -224,7 +256,7 @@ fn empty_base_init<'a>(cx: &mut Checker<'a>, init: &'a ast::MemInit, stmts: &mut
 
 fn mem_init_value<'a>(cx: &mut Checker<'a>, init: &'a ast::MemInit, declared: QualTy, span: Span) -> Expr {
     if init.braced {
-        return list::list_value(cx, &init.args, declared, span);
+        return list::list_value(cx, &init.args, declared, ListForm::Direct, span);
     }
     let Some(args) = call::clause_args(cx, &init.args) else { return cx.poison(span) };
     let to = init::initialised_type(&cx.types, declared);

@@ -35,6 +35,10 @@ fn default_init_record(cx: &mut Checker<'_>, record: RecordId, span: Span) -> De
     if !record::complete(cx, record, span) {
         return DefaultInit::Trivial;
     }
+    if cx.records.get(record).lambda.is_some() {
+        // C++17 [expr.prim.lambda.closure.11]
+        return DefaultInit::Impossible;
+    }
     if let Some(known) = cx.records.get(record).special.default_init {
         return known;
     }
@@ -130,6 +134,18 @@ pub(in crate::sema) fn value_init(cx: &mut Checker<'_>, ty: Ty, span: Span) -> E
             cx.poison(span)
         }
         DefaultInit::Constructor(func) => default_constructed(cx, ty, func, span),
+    }
+}
+
+/// Reports an explicit default constructor that `T x = {};` chooses.
+pub(super) fn refuse_explicit(cx: &mut Checker<'_>, record: RecordId, span: Span) {
+    let chosen = match default_init_record(cx, record, span) {
+        DefaultInit::Constructor(func) => Some(func),
+        DefaultInit::Trivial | DefaultInit::Impossible | DefaultInit::Deleted(_) => None,
+    };
+    // A defaulted constructor stands for the function that is synthesised for it.
+    if let Some(func) = cx.records.get(record).special.defaulted.or(chosen) {
+        construct::refuse_explicit(cx, func, span);
     }
 }
 

@@ -12,6 +12,16 @@ use crate::sema::diagnostics::Diagnostics;
 use crate::sema::{call, construct, convert, expr, init, lint, narrowing, record};
 use anymetal_diagnostics::Span;
 
+/// Where a list in braces stands: explicit constructors serve direct initialisation only
+/// (C++17 [over.match.list]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::sema) enum ListForm {
+    /// `T x{…}`, `T{…}`
+    Direct,
+    /// `T x = {…}`, and lists that are arguments, results or elements of other lists.
+    Copy,
+}
+
 /// Reads the clauses of a list one after the other, as brace elision wants them.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
@@ -56,7 +66,8 @@ pub(in crate::sema) fn list_conversion<'a>(
     }
     let value = cx.quietly(|cx| {
         let span = clauses.first().map_or(Span::NONE, |clause| clause.value.span);
-        list_value(cx, clauses, to, span)
+        // An explicit constructor that is chosen is an error, but does not make others better.
+        list_value(cx, clauses, to, ListForm::Direct, span)
     });
     cx.limits.leave_tried_list();
     value.ok().filter(|value| !value.ty.ty.is_error()).map(|_| Conversion::new(Rank::User, 1))
@@ -67,6 +78,7 @@ pub(in crate::sema) fn list_value<'a>(
     cx: &mut Checker<'a>,
     clauses: &'a [InitClause],
     to: QualTy,
+    form: ListForm,
     span: Span,
 ) -> Expr {
     if to.ty.is_error() {
@@ -78,13 +90,13 @@ pub(in crate::sema) fn list_value<'a>(
             cx.error("no-conversion", span, "a list cannot be bound to a reference to non-const");
             return cx.poison(span);
         }
-        let value = list_value(cx, clauses, referent.unqualified(), span);
+        let value = list_value(cx, clauses, referent.unqualified(), form, span);
         let place = expr::materialize(value);
         let pointer = cx.types.pointer(referent);
         return Expr::value(ExprKind::AddressOf(Box::new(place)), pointer, span);
     }
     match *cx.types.kind(to.ty) {
-        TyKind::Record(record) => list_record(cx, record, clauses, span),
+        TyKind::Record(record) => list_record(cx, record, clauses, form, span),
         TyKind::Array(elem, len) => list_array(cx, to.ty, elem, len, clauses, span),
         TyKind::Vector { .. } if clauses.iter().all(|clause| clause.designators.is_empty()) => {
             construct::object(cx, to, ConstructArgs::Brace(clauses), span)
@@ -102,7 +114,7 @@ fn list_scalar<'a>(cx: &mut Checker<'a>, clauses: &'a [InitClause], to: QualTy, 
         [] => cx.values().zero(to.ty, span),
         [only] if only.designators.is_empty() => {
             if let Ast::InitList(inner) = &only.value.kind {
-                return list_value(cx, inner, to, span);
+                return list_value(cx, inner, to, ListForm::Copy, span);
             }
             let value = expr::check(cx, &only.value);
             narrowing::refuse_in_list(cx, &value, to.ty);
@@ -116,7 +128,13 @@ fn list_scalar<'a>(cx: &mut Checker<'a>, clauses: &'a [InitClause], to: QualTy, 
     }
 }
 
-fn list_record<'a>(cx: &mut Checker<'a>, record: RecordId, clauses: &'a [InitClause], span: Span) -> Expr {
+fn list_record<'a>(
+    cx: &mut Checker<'a>,
+    record: RecordId,
+    clauses: &'a [InitClause],
+    form: ListForm,
+    span: Span,
+) -> Expr {
     if !record::complete(cx, record, span) {
         return cx.poison(span);
     }
@@ -125,10 +143,13 @@ fn list_record<'a>(cx: &mut Checker<'a>, record: RecordId, clauses: &'a [InitCla
     if clauses.is_empty()
         && !(is_aggregate && matches!(default::default_init(cx, ty, span), DefaultInit::Deleted(_)))
     {
+        if form == ListForm::Copy {
+            default::refuse_explicit(cx, record, span);
+        }
         return default::value_init(cx, ty, span);
     }
     if !is_aggregate {
-        return construct::by_list(cx, record, clauses, span);
+        return construct::by_list(cx, record, clauses, form, span);
     }
     if let [only] = clauses
         && only.designators.is_empty()
@@ -174,7 +195,7 @@ pub(super) fn element<'a>(cx: &mut Checker<'a>, to: QualTy, cursor: &mut Cursor<
         && let Ast::InitList(inner) = &clause.value.kind
     {
         cursor.at += 1;
-        return list_value(cx, inner, to, span);
+        return list_value(cx, inner, to, ListForm::Copy, span);
     }
     if let Some(value) = init::characters(&cx.types, &mut cx.diagnostics, &clause.value, ty) {
         cursor.at += 1;

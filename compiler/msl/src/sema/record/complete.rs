@@ -15,10 +15,13 @@ use crate::sema::fn_context::FnContext;
 use crate::sema::record::Records;
 use crate::sema::{declaration_order, evaluate, expr, init, kernel, path, resolve_type, using_rules};
 use crate::token::Name;
-use anymetal_diagnostics::Span;
+use anymetal_diagnostics::{Diagnostic, Span};
 
 /// The greatest number of a member of an argument buffer.
 const MAX_ARGUMENT_ID: u32 = u32::MAX >> 1;
+
+/// What is wrong with a union of which two members are initialised.
+pub(in crate::sema) const UNION_MEMBERS: &str = "initializing multiple members of union";
 
 /// The members of a record while it is completed.
 #[derive(Default)]
@@ -94,6 +97,10 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
             if let ItemKind::Field(field) = &item.kind {
                 ok &= complete_field(cx, id, field, item.access, &mut members);
                 let align = declared_align(cx, &field.align);
+                if let Some(info) = members.fields.last().filter(|info| Some(info.name) == field.name) {
+                    let natural = cx.types.layout(info.ty.ty).align;
+                    refuse_underalignment(cx, &field.align, align, natural, info.ty.ty);
+                }
                 aligns
                     .resize(members.fields.len(), FieldAlign { at_least: align, is_packed: field.is_packed });
             }
@@ -103,6 +110,9 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
     let align = align.max(align_of_empty_bases(cx, id));
     cx.function = function;
     let is_union = cx.types.record(id).is_union;
+    if is_union {
+        refuse_several_initialisers(&mut cx.diagnostics, items);
+    }
     let Members { mut fields, padding } = members;
     if ast.is_packed {
         aligns.iter_mut().for_each(|field| field.is_packed = true);
@@ -113,6 +123,11 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
         cx.error("too-large", ast.span, format!("`{name}` takes more than {MAX_OBJECT_BYTES} bytes"));
         return false;
     }
+    let requested = cx.quietly(|cx| cx.in_scope(scope, |cx| declared_align(cx, &ast.align)));
+    if let Ok(requested) = requested {
+        let own = cx.records.get(id).ty;
+        refuse_underalignment(cx, &ast.align, requested, layout.align, own);
+    }
     cx.types.set_layout(id, fields, layout);
     cx.in_scope(scope, |cx| {
         for item in items {
@@ -122,6 +137,31 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
         }
     });
     ok
+}
+
+/// Reports the second member of a union with an initialiser, those of anonymous members included
+/// (C++14 [class.union.8]).
+fn refuse_several_initialisers(diagnostics: &mut Diagnostics, items: &[ast::Item]) {
+    fn initialised(items: &[ast::Item], found: &mut Vec<Span>) {
+        for item in items {
+            let ItemKind::Field(field) = &item.kind else { continue };
+            if field.init.is_some() {
+                found.push(field.span);
+            }
+            if let (None, TypeKind::Record(inner)) = (field.name, &field.ty.kind) {
+                let mut of_inner = Vec::new();
+                initialised(inner.members.as_deref().unwrap_or_default(), &mut of_inner);
+                // Those of a class within the union are initialised together.
+                found.extend(of_inner.into_iter().take(1));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    initialised(items, &mut found);
+    if let [first, second, ..] = *found {
+        let diagnostic = Diagnostic::error("uninitialised-member", second, UNION_MEMBERS);
+        diagnostics.report(diagnostic.with_note(first, "previous initialization is here"));
+    }
 }
 
 /// Bases without members take no bytes, but may be aligned.
@@ -171,6 +211,14 @@ fn complete_base<'a>(
         cx.records.get_mut(id).has_unknown_base = true;
         return cx.diagnostics.in_template();
     };
+    let is_within = cx.records.get(id).ast.is_some_and(|ast| ast.scope.is_none())
+        && cx.scopes.unfinished_classes().contains(&base_id);
+    if is_within {
+        // A class around is complete at its end only.
+        cx.error("incomplete-type", base.span, "base class has incomplete type");
+        cx.records.get_mut(id).has_unknown_base = true;
+        return false;
+    }
     if !complete(cx, base_id, base.span) {
         return false;
     }
@@ -201,7 +249,7 @@ fn complete_base<'a>(
 
 fn complete_usings<'a>(cx: &mut Checker<'a>, id: RecordId, using: &'a ast::UsingDeclaration) {
     if !using.is_pack {
-        return complete_using(cx, id, &using.path);
+        return complete_using(cx, id, &using.path, using.is_typename);
     }
     let Some(length) = cx.scopes.pack_length_of_path(&using.path) else {
         return cx.error("not-a-pack", using.path.span, "`...` needs a parameter pack before it");
@@ -210,12 +258,12 @@ fn complete_usings<'a>(cx: &mut Checker<'a>, id: RecordId, using: &'a ast::Using
         if cx.diagnostics.gave_up() {
             return;
         }
-        cx.with_pack_index(n, |cx| complete_using(cx, id, &using.path));
+        cx.with_pack_index(n, |cx| complete_using(cx, id, &using.path, using.is_typename));
     }
 }
 
 /// Checks what a using-declaration names, and adds the constructors that it inherits.
-fn complete_using<'a>(cx: &mut Checker<'a>, id: RecordId, path: &'a ast::Path) {
+fn complete_using<'a>(cx: &mut Checker<'a>, id: RecordId, path: &'a ast::Path, is_typename: bool) {
     let target = if names_constructors(path) {
         path::resolve_prefix(cx, path, path.segments.len() - 1)
     } else {
@@ -227,6 +275,14 @@ fn complete_using<'a>(cx: &mut Checker<'a>, id: RecordId, path: &'a ast::Path) {
     };
     if !names_constructors(path) {
         using_rules::inside_of_class(cx, id, path);
+    }
+    if is_typename
+        && matches!(
+            found,
+            Found::Field(..) | Found::Functions(_) | Found::Variable(_) | Found::Enumerator(..)
+        )
+    {
+        cx.error("using-declaration", path.span, "`typename` keyword used on a non-type");
     }
     if names_constructors(path) || matches!(found, Found::Injected(_)) {
         match path::type_of_found(&cx.records, &found) {
@@ -246,6 +302,14 @@ fn complete_field<'a>(
     let mut ty = resolve_type::resolve(cx, &field.ty);
     if ty.ty.is_error() && !cx.diagnostics.in_template() {
         return false;
+    }
+    if let Some(mutable) = field.mutable {
+        // C++14 [dcl.stc.9]
+        if cx.types.referent(ty.ty).is_some() {
+            cx.error("misplaced-specifier", mutable, "`mutable` cannot be applied to references");
+        } else if ty.is_const {
+            cx.error("misplaced-specifier", mutable, "`mutable` and `const` cannot be mixed");
+        }
     }
     let mut is_reference = false;
     if let Some(to) = cx.types.referent(ty.ty) {
@@ -372,9 +436,9 @@ fn lift_anonymous(
 }
 
 /// What `alignas` and `aligned` ask for: 1 or a greater power of two.
-fn declared_align<'a>(cx: &mut Checker<'a>, exprs: &'a [ast::Expr]) -> u32 {
+fn declared_align<'a>(cx: &mut Checker<'a>, written: &'a [ast::Alignment]) -> u32 {
     let mut align = 1;
-    for expr in exprs {
+    for ast::Alignment { value: expr, .. } in written {
         let value = expr::check(cx, expr);
         if value.ty.ty.is_error() {
             continue;
@@ -390,6 +454,26 @@ fn declared_align<'a>(cx: &mut Checker<'a>, exprs: &'a [ast::Expr]) -> u32 {
         }
     }
     align
+}
+
+/// Reports `alignas` that requests less than the type needs (C++14 [dcl.align.5]); `alignas(0)` requests
+/// nothing.
+fn refuse_underalignment(
+    cx: &mut Checker<'_>,
+    written: &[ast::Alignment],
+    requested: u32,
+    natural: u32,
+    ty: Ty,
+) {
+    let first = written.iter().find(|align| align.is_alignas);
+    if let Some(first) = first.filter(|_| 1 < requested && requested < natural)
+        && !cx.is_dependent(ty)
+    {
+        let shown = cx.types.display(ty);
+        let message =
+            format!("requested alignment is less than minimum alignment of {natural} for type `{shown}`");
+        cx.error("bad-alignment", first.value.span, message);
+    }
 }
 
 /// Makes sure that a type's size is known; false (reported) if it cannot be.

@@ -10,8 +10,9 @@ use crate::sema::scopes::Scopes;
 use crate::sema::table::{Layer, Tag, tag_of};
 use crate::sema::{
     bindings, call, enumeration, evaluate, function, lookup, path, record, redeclare, resolve_type,
-    using_rules, variable, whole_program,
+    static_members, using_rules, variable, whole_program,
 };
+use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
@@ -35,6 +36,8 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
             record::complete_type(cx, ty, span);
             if cx.checks_everything {
                 refuse_member_templates(cx, record);
+                refuse_local_friends(cx, record, &mut Vec::new());
+                static_members::refuse(cx, record, "a local class");
                 whole_program::check_record(cx, ty, span);
             }
         }
@@ -58,6 +61,44 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
     }
 }
 
+/// A friend of a class of a function is declared in the blocks around the class and not defined
+/// (C++14 [class.friend.6], [class.friend.11]).
+fn refuse_local_friends<'a>(
+    cx: &mut Checker<'a>,
+    record: &'a ast::Record,
+    around: &mut Vec<&'a ast::Record>,
+) {
+    for item in record.members.iter().flatten() {
+        match &item.kind {
+            ItemKind::Record(inner) if inner.members.is_some() => {
+                around.push(record);
+                refuse_local_friends(cx, inner, around);
+                around.pop();
+            }
+            ItemKind::Function(function) if function.specifiers.is_friend && function.scope.is_none() => {
+                let Some(name) = function.name.ordinary().filter(|_| item.template.is_none()) else {
+                    continue;
+                };
+                if !matches!(function.body, FunctionBody::None) {
+                    let message = "friend function cannot be defined in a local class";
+                    cx.error("bad-friend", function.span, message);
+                } else if !matches!(cx.scopes.using_of_block(name), Some(Found::Functions(_)))
+                    && !around.iter().any(|outer| declares_function(outer, name))
+                {
+                    let message = format!("no matching function `{name}` found in local scope");
+                    cx.error("bad-friend", function.span, message);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn declares_function(record: &ast::Record, name: Name) -> bool {
+    let mut members = record.members.iter().flatten();
+    members.any(|item| matches!(&item.kind, ItemKind::Function(other) if other.name.ordinary() == Some(name)))
+}
+
 /// A class of a function has no templates (C++14 [temp.mem]).
 fn refuse_member_templates<'a>(cx: &mut Checker<'a>, record: &'a ast::Record) {
     for item in record.members.iter().flatten() {
@@ -77,13 +118,14 @@ fn declare_block_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function)
     let decl = cx.functions.declare(function, None, scope, None);
     check_block_function(cx, decl, function);
     if cx.checks_everything {
-        // The declaration that the block sees so far, and those of the namespace.
-        let seen = [lookup::unqualified(cx, name), lookup::directly(cx, ns, name)];
-        for other in seen.into_iter().flatten() {
-            if let Found::Functions(others) = other {
-                redeclare::check_another(cx, &others, decl);
-            }
+        // Those of blocks before, and those of the namespace.
+        let of_blocks = cx.functions.of_blocks.entry((ns, name)).or_default();
+        let mut others = of_blocks.clone();
+        of_blocks.push(decl);
+        if let Some(Found::Functions(of_namespace)) = lookup::directly(cx, ns, name) {
+            others.extend(of_namespace.iter());
         }
+        redeclare::check_another(cx, &others, decl);
     }
     let found = Found::Functions(Rc::from([decl]));
     using_rules::check_block(cx, name, &found, function.span);

@@ -4,7 +4,7 @@ use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty, Types};
 use crate::sema::checker::Checker;
 use crate::sema::fn_context::{AutoReturn, Returns};
-use crate::sema::init::Memberwise;
+use crate::sema::init::{ListForm, Memberwise};
 use crate::sema::{convert, deduce, expr, init, lint, resolve_type, special, stmt};
 use anymetal_diagnostics::Span;
 
@@ -40,7 +40,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, value: Option<&'a ast::Expr>, span
 
 fn returned<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr, ty: QualTy) -> Option<Expr> {
     if let Ast::InitList(clauses) = &value.kind {
-        let result = init::list_value(cx, clauses, ty, value.span);
+        let result = init::list_value(cx, clauses, ty, ListForm::Copy, value.span);
         return (!result.ty.ty.is_error()).then_some(result);
     }
     let checked = expr::check(cx, value);

@@ -3,7 +3,7 @@
 //! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself
 //! is found by being [`GlobalValue::Pending`].
 
-use super::{GlobalValue, function_constant};
+use super::{GlobalValue, Globals, function_constant, local};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
 use crate::sema::checker::Checker;
@@ -14,7 +14,7 @@ use crate::sema::fn_context::Returns;
 use crate::sema::out_of_line::Fit;
 use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;
-use crate::sema::{evaluate, init, kernel, out_of_line, resolve_type, template_args, variable};
+use crate::sema::{evaluate, init, kernel, out_of_line, record, resolve_type, template_args, variable};
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
 use std::rc::Rc;
@@ -179,6 +179,10 @@ fn value_of_definition<'a>(
                 report_no_initialiser(&mut cx.diagnostics, variable, ty);
                 return Some((ty, GlobalValue::Failed));
             }
+            let is_complete = record::complete_type(cx, ty.ty, variable.span);
+            if !is_complete || local::refuse_unset_constant(cx, variable, ty) {
+                return Some((ty, GlobalValue::Failed));
+            }
             (ty, init::value_init(cx, ty.ty, variable.span))
         }
     };
@@ -225,7 +229,11 @@ fn finish_global<'a>(
         return None;
     }
     let span = variable.span;
-    match evaluate::value_of(cx, &value) {
+    let constant = match variable.is_constexpr {
+        true => evaluate::strict_value_of(cx, &value),
+        false => evaluate::value_of(cx, &value),
+    };
+    match constant {
         Ok(constant) => {
             let bytes = evaluate::value_to_bytes(&cx.types, ty.ty, &constant);
             let name = variable.declarator.name.to_string();

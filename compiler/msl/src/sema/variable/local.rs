@@ -6,12 +6,13 @@ use super::{function_constant, global};
 use crate::ast::{self, TypeKind};
 use crate::hir::{self, Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
 use crate::sema::checker::Checker;
-use crate::sema::entities::{LocalDecl, VarDecl};
+use crate::sema::entities::{Found, LocalDecl, VarDecl};
 use crate::sema::init::{DefaultInit, assigned};
 use crate::sema::names::KnownNames;
 use crate::sema::values::has_bit_fields;
 use crate::sema::{
-    class_deduction, evaluate, function, init, record, resolve_type, rules, stmt, variable, walk,
+    class_deduction, evaluate, function, init, lookup, record, redeclare, resolve_type, rules, special, stmt,
+    variable, walk,
 };
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -27,6 +28,9 @@ pub(in crate::sema) fn check_local<'a>(
     let span = variable.span;
     if let TypeKind::Record(_) | TypeKind::Enum(_) = &variable.ty.kind {
         stmt::declare_block_tag(cx, &variable.ty);
+    }
+    if variable.is_extern {
+        return extern_local(cx, variable);
     }
     if has_static_storage(&cx.names, variable) {
         let decl = VarDecl { variable, template: None, scope: cx.scopes.current() };
@@ -54,6 +58,49 @@ pub(in crate::sema) fn check_local<'a>(
         Some((ty, Some(value))) => declare_variable(cx, variable, ty, None, Some(value), stmts),
         Some((ty, None)) => uninitialised(cx, variable, ty, stmts),
         None => declare_poisoned(cx, name, span),
+    }
+}
+
+/// `extern T x;` in a block names a variable of the namespace around (C++14 [basic.link.6]).
+fn extern_local<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) {
+    let (name, span) = (variable.declarator.name, variable.span);
+    if variable.init.is_some() {
+        let message = "declaration of block scope identifier with linkage cannot have an initializer";
+        cx.error("bad-variable", span, message);
+        return declare_poisoned(cx, name, span);
+    }
+    let ty = resolve_type::resolve(cx, &variable.ty);
+    if ty.ty.is_error() {
+        return declare_poisoned(cx, name, span);
+    }
+    redeclare::check_extern(cx, name, ty, span);
+    let ns = cx.scopes.enclosing_namespace(cx.scopes.current());
+    let own = VarDecl { variable, template: None, scope: cx.scopes.current() };
+    // A bound that the namespace does not know is known in the block.
+    let is_bounded = cx.types.as_array(ty.ty).is_some_and(|(_, len)| len > 0);
+    let decl = match lookup::directly(cx, ns, name) {
+        Some(Found::Variable(decl))
+            if decl.template.is_none() && !(is_bounded && list_needed(&decl.variable.ty)) =>
+        {
+            decl
+        }
+        _ => own,
+    };
+    let Some(global) = global::global_of(cx, decl, None, span) else {
+        return declare_poisoned(cx, name, span);
+    };
+    match cx.scopes.declare(name, LocalDecl::Global(global)) {
+        // The block may repeat the declaration, also without the bound.
+        None => {}
+        Some(before @ LocalDecl::Global(_)) => {
+            if list_needed(&variable.ty) {
+                cx.scopes.restore(name, Some(before));
+            }
+        }
+        Some(before) => {
+            cx.scopes.restore(name, Some(before));
+            cx.declare_local(name, LocalDecl::Global(global), span);
+        }
     }
 }
 
@@ -169,6 +216,8 @@ fn uninitialised<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable, ty: Qual
         "a local variable cannot be in device memory"
     } else if matches!(cx.types.as_array(ty.ty), Some((_, 0))) && list_needed(&variable.ty) {
         "the length of this array is not known"
+    } else if refuse_unset_constant(cx, variable, ty) {
+        return declare_poisoned(cx, name, span);
     } else {
         let value = default_value(cx, ty, span);
         declare_variable(cx, variable, ty, None, value, stmts);
@@ -176,6 +225,20 @@ fn uninitialised<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable, ty: Qual
     };
     cx.error("bad-variable", span, problem);
     declare_poisoned(cx, name, span);
+}
+
+/// Reports a constant variable without an initialiser whose class does not set all members
+/// (C++14 [dcl.init.7]).
+pub(super) fn refuse_unset_constant(cx: &mut Checker<'_>, variable: &ast::Variable, ty: QualTy) -> bool {
+    let is_const = ty.is_const || variable.is_constexpr;
+    let is_unset =
+        is_const && !special::may_be_const_without_value(&cx.types, &cx.records, &cx.functions, ty.ty);
+    if is_unset {
+        let shown = cx.show(ty.as_const());
+        let message = format!("default initialization of an object of const type `{shown}`");
+        cx.error("bad-variable", variable.span, message);
+    }
+    is_unset
 }
 
 /// What `T x;` stores, if anything.
@@ -252,7 +315,11 @@ fn remember_constant<'a>(
     if !worth_trying {
         return;
     }
-    match evaluate::value_of(cx, value) {
+    let constant = match variable.is_constexpr {
+        true => evaluate::strict_value_of(cx, value),
+        false => evaluate::value_of(cx, value),
+    };
+    match constant {
         Ok(constant) => {
             cx.local_constants.insert(cx.function.serial, local, constant);
         }
