@@ -41,14 +41,3 @@ kernel void member_without_constructor(device int* x [[buffer(0)]])
     Holder holder;
     x[0] = holder.seed.n;
 }
-
-struct Sized { explicit Sized(int n) : n(n) {} int n; };
-
-Sized made() { return { 4 }; } //~ explicit-constructor
-
-kernel void explicit_constructors(device int* x [[buffer(0)]])
-{
-    Sized copied = { 3 }; //~ explicit-constructor
-    Sized direct { 3 };
-    x[0] = copied.n + direct.n + made().n;
-}

@@ -292,7 +292,11 @@ const ANALYSIS: &[Entry] = &[
     id("enum-type", "an enumeration whose underlying type is not an integer type"),
     id("excess-initialisers", "more initialisers than members or elements"),
     id("excess-result", "a `void` function returns a value"),
-    id("explicit-constructor", "copy initialisation by a list chooses an explicit constructor"),
+    other(
+        "explicit-constructor",
+        "copy initialisation by a list chooses an explicit constructor",
+        DECLARATIONS,
+    ),
     id("fall-through", "too many `case` labels continue into the next"),
     id("fold-operand", "a fold expression with no pack, or with two"),
     id("fold-operator", "a fold expression with two different operators"),

@@ -102,8 +102,8 @@ fn special_member(cx: &mut Checker<'_>, decl: FnDeclId, owner: RecordId) -> Opti
     }
 }
 
-/// The object that is copied is const only where all parts can be copied from const objects; one that is
-/// moved never is.
+/// Checks the qualifiers of the parameter: a copied object is const only where all parts can be copied from
+/// const objects, and a moved object never is.
 fn check_parameter(
     cx: &mut Checker<'_>,
     (owner, func): (RecordId, FuncId),

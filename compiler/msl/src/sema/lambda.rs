@@ -84,7 +84,8 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Spa
     Expr::value(ExprKind::Struct(values), ty, span)
 }
 
-/// Reports explicit captures of what the function around does not have (C++14 [expr.prim.lambda.10]).
+/// Reports explicit captures of variables that the enclosing function does not have
+/// (C++14 [expr.prim.lambda.10]).
 fn check_captures<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda) {
     if let Some(at) = lambda.this_at
         && cx.function.this.is_none()
@@ -93,10 +94,8 @@ fn check_captures<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda) {
     }
     for &(name, _, at) in &lambda.captures {
         match lookup::unqualified(cx, name) {
-            Some(Found::Local(LocalDecl::Variable { function, .. })) => {
-                if function != cx.function.serial {
-                    report_not_captured(&mut cx.diagnostics, at);
-                }
+            Some(Found::Local(LocalDecl::Variable { function, .. })) if function != cx.function.serial => {
+                report_not_captured(&mut cx.diagnostics, at);
             }
             Some(Found::Variable(_) | Found::Local(LocalDecl::Global(_) | LocalDecl::Threadgroup(..))) => {
                 let message = format!(
@@ -248,7 +247,7 @@ fn capture(
     by_reference: bool,
     span: Span,
 ) -> Option<Capture> {
-    // What a copy in the lambda around is const for is not const here.
+    // A copy in the enclosing lambda is const there; its type here is the declared type of the variable.
     let declared = match decl {
         LocalDecl::Variable { ty, .. } | LocalDecl::Capture { ty, .. } => *ty,
         _ => panic!("only variables are captured"),

@@ -42,7 +42,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) {
     }
 }
 
-/// Reports the static data members of a class that can have none, with what that class is.
+/// Reports the static data members of a class that cannot have any; `what` describes the class.
 pub(super) fn refuse(cx: &mut Checker<'_>, record: &ast::Record, what: &str) {
     for item in record.members.iter().flatten() {
         if let ItemKind::Variable(variable) = &item.kind {

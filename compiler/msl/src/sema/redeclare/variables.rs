@@ -37,7 +37,7 @@ pub(in crate::sema) fn check_extern<'a>(cx: &mut Checker<'a>, name: Name, ty: Qu
     }
 }
 
-/// Whether two declarations of a variable give it one type; an array may omit its bound.
+/// Whether two declarations of a variable agree on its type; an array may omit its bound.
 fn is_one_type(types: &Types, a: QualTy, b: QualTy) -> bool {
     match (types.as_array(a.ty), types.as_array(b.ty)) {
         (Some((a, n)), Some((b, m))) => a == b && (n == m || n == 0 || m == 0),

@@ -90,13 +90,12 @@ fn extern_local<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) {
         return declare_poisoned(cx, name, span);
     };
     match cx.scopes.declare(name, LocalDecl::Global(global)) {
-        // The block may repeat the declaration, also without the bound.
         None => {}
-        Some(before @ LocalDecl::Global(_)) => {
-            if list_needed(&variable.ty) {
-                cx.scopes.restore(name, Some(before));
-            }
+        // The block may repeat the declaration, also without the bound.
+        Some(before @ LocalDecl::Global(_)) if list_needed(&variable.ty) => {
+            cx.scopes.restore(name, Some(before));
         }
+        Some(LocalDecl::Global(_)) => {}
         Some(before) => {
             cx.scopes.restore(name, Some(before));
             cx.declare_local(name, LocalDecl::Global(global), span);
