@@ -200,9 +200,9 @@ fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
         TokenKind::Punct(Punct::Tilde) => {
             p.advance();
             let (name, at) = p.ident("the class's name")?;
-            if p.scopes.in_class_body() && p.scopes.class_name.is_some_and(|class| class != name) {
+            if p.scopes.class_name.is_some_and(|class| class != name) {
                 let message = "expected the class name after `~` to name the enclosing class";
-                p.error("expected-name", at, message);
+                p.rule_error("expected-name", at, message);
             }
             return Some((Some(DeclaratorName::plain(FunctionName::Destructor)), span));
         }
