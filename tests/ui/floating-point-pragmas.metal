@@ -3,7 +3,7 @@
 using namespace metal;
 #pragma METAL fp contract(never) //~ unknown-pragma
 #pragma METAL fp math_mode safe //~ unknown-pragma
-#pragma clang fp exceptions(strict) //~ unknown-pragma
+#pragma clang fp exceptions(on) //~ invalid-pragma: is one of ignore, maytrap, strict
 #pragma STDC FP_CONTRACT YES //~ unknown-pragma
 #pragma STDC FP_FUSE OFF //~ unknown-pragma
 #pragma METAL fp contract(fast)

@@ -146,6 +146,7 @@ const PREPROCESSOR: &[Entry] = &[
     on("macro-redefined", "macro-redefined", "a macro is defined again with another body"),
     id("missing-include", "an included file is not found"),
     on("pragma-message", "#pragma-messages", "a `#pragma message` was reached"),
+    id("poisoned-name", "a use of a name after `#pragma GCC poison`"),
     on(
         "pragma-once-outside-header",
         "pragma-once-outside-header",
@@ -296,6 +297,10 @@ const ANALYSIS: &[Entry] = &[
         "explicit-constructor",
         "copy initialisation by a list chooses an explicit constructor",
         DECLARATIONS,
+    ),
+    id(
+        "explicit-instantiation",
+        "an explicit instantiation or specialisation that the declarations before it exclude",
     ),
     id("fall-through", "too many `case` labels continue into the next"),
     id("fold-operand", "a fold expression with no pack, or with two"),
@@ -453,6 +458,10 @@ const ANALYSIS: &[Entry] = &[
     id("vector-size", "a vector or matrix with other than 2 to 4 elements in a direction"),
     id("void-parameter", "a parameter of type `void`"),
     id("void-variable", "a variable of type `void`"),
+    id(
+        "wrong-namespace",
+        "a specialisation, instantiation or definition outside of the namespaces around its entity",
+    ),
 ];
 
 const WARNINGS: &[Entry] = &[

@@ -240,21 +240,45 @@ impl<'t> Parser<'t> {
     }
 
     fn expect(&mut self, punct: Punct, context: &str) -> bool {
-        if self.eat(punct) {
+        if self.eat(punct) || self.skip_extra_semicolon(punct) {
             return true;
         }
         let found = self.peek();
+        // What ends a part belongs after its last token, as in clang; a bracket where another token is.
+        let place = match punct {
+            Punct::Colon | Punct::Semi | Punct::Comma => self.end_of_previous(),
+            _ => self.span(),
+        };
         self.error(
             "expected-token",
-            self.span(),
+            place,
             format!("expected `{}` {context}, found {found}", punct.as_str()),
         );
         false
     }
 
+    /// Passes `;` before a closing bracket, which is reported.
+    fn skip_extra_semicolon(&mut self, closing: Punct) -> bool {
+        let is_closing = matches!(closing, Punct::RParen | Punct::RBracket | Punct::RBrace);
+        if !(is_closing && self.is(Punct::Semi) && self.next_is(1, closing)) {
+            return false;
+        }
+        let message = format!("unexpected `;` before `{}`", closing.as_str());
+        self.error("expected-token", self.span(), message);
+        self.advance();
+        self.advance();
+        true
+    }
+
+    /// The last character of the previous token.
+    fn end_of_previous(&self) -> Span {
+        let previous = self.previous_span();
+        Span { lo: previous.hi.saturating_sub(1), ..previous }
+    }
+
     /// The bracket that closes the one at `opened`.
     fn expect_closing(&mut self, punct: Punct, context: &str, opened: Span) {
-        if self.eat(punct) {
+        if self.eat(punct) || self.skip_extra_semicolon(punct) {
             return;
         }
         let (found, closing) = (self.peek(), punct.as_str());
@@ -270,7 +294,7 @@ impl<'t> Parser<'t> {
         }
         // The caret belongs after the previous token, not at the next line.
         let previous = self.previous_span();
-        let after = Span { lo: previous.hi.saturating_sub(1), ..previous };
+        let after = self.end_of_previous();
         let found = self.peek();
         let message = format!("expected `;` after {what}, found {found}");
         let insertion = Span { lo: previous.hi, ..previous };

@@ -31,6 +31,7 @@ fn macro_is_defined(pp: &mut Preprocessor<'_>, directive: Span) -> bool {
         });
         return false;
     }
+    has_query::refuse_operator(pp, name);
     directive::expect_line_end(pp, "ifdef");
     has_query::name_is_defined(pp, name.name)
 }

@@ -3,6 +3,7 @@
 //! Literals are converted, keywords recognised and adjacent string literals joined. Mistakes in
 //! literals are reported here, because text that is skipped or stringised may contain anything.
 
+use super::has_query;
 use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
 use crate::lexer::{decode_char, decode_string, parse_number};
@@ -30,6 +31,11 @@ pub(super) fn token(pp: &mut Preprocessor<'_>, token: PpToken) {
         return;
     }
     flush_string(pp);
+    if token.kind == PpKind::Ident && has_query::is_for_directives(token.name) {
+        let message = format!("`{}` must be used within a preprocessing directive", token.name);
+        pp.report(|| Diagnostic::error("invalid-condition", token.span, message));
+        return;
+    }
     let kind = match token.kind {
         PpKind::Ident => match (Kw::from_name(token.name), Punct::from_name(token.name)) {
             (Some(keyword), _) => TokenKind::Keyword(keyword),

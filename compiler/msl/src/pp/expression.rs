@@ -177,6 +177,9 @@ impl Evaluator<'_> {
         self.position += 1;
         match token.kind {
             // Every name that is no macro is 0, except this one.
+            PpKind::Ident if Punct::from_name(token.name).is_some() => {
+                error(token.span, "invalid token at start of a preprocessor expression")
+            }
             PpKind::Ident => Ok(Value::from_bool(token.name == "true")),
             PpKind::Number => match parse_number(token.name.as_str()) {
                 Ok(TokenKind::Int(literal)) => {

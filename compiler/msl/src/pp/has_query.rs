@@ -22,6 +22,12 @@ const OPERATORS: &[&str] = &[
 /// C++ features that MSL leaves out.
 const MISSING_FEATURES: &[&str] = &["cxx_exceptions", "cxx_rtti", "cxx_thread_local"];
 
+/// Whether a name means something in directives alone.
+pub(super) fn is_for_directives(name: Name) -> bool {
+    let text = name.as_str();
+    text.starts_with("__has_include") && matches!(text, "__has_include" | "__has_include_next")
+}
+
 /// Whether `defined` says yes.
 pub(super) fn name_is_defined(pp: &Preprocessor<'_>, name: Name) -> bool {
     pp.macros.is_defined(name) || OPERATORS.contains(&name.as_str())
@@ -51,10 +57,19 @@ fn defined_operator(pp: &mut Preprocessor<'_>, operator: PpToken) -> bool {
         });
         return false;
     }
+    refuse_operator(pp, name);
     if first.is_punct(Punct::LParen) {
         expect_close(pp, operator.span);
     }
     name_is_defined(pp, name.name)
+}
+
+/// Reports a word that is an operator in the place of a macro's name, which it can be all the same.
+pub(super) fn refuse_operator(pp: &mut Preprocessor<'_>, name: PpToken) {
+    if Punct::from_name(name.name).is_some() {
+        let message = format!("C++ operator `{}` used as a macro name", name.name);
+        pp.report(|| Diagnostic::error("invalid-condition", name.span, message));
+    }
 }
 
 fn expect_close(pp: &mut Preprocessor<'_>, operator: Span) {
@@ -74,14 +89,20 @@ fn has_operator(pp: &mut Preprocessor<'_>, operator: PpToken, text: &str) -> boo
         return has_include(pp, operator);
     }
     let mut operand = pp.pull();
+    check_operand(pp, operator, text, operand);
     // The name may be qualified, as in `gnu::unused`.
-    let mut depth = 0usize;
+    let (mut depth, mut is_reported) = (0usize, false);
     loop {
         let token = pp.pull();
         match token.kind {
+            PpKind::Punct(Punct::RParen) if depth == 0 => break,
+            _ if text == "__is_identifier" && depth == 0 && !is_reported => {
+                is_reported = true;
+                let message = "missing `)` after the operand of `__is_identifier`";
+                pp.report(|| Diagnostic::error("invalid-condition", operator.span, message));
+            }
             PpKind::Ident => operand = token,
             PpKind::Punct(Punct::LParen) => depth += 1,
-            PpKind::Punct(Punct::RParen) if depth == 0 => break,
             PpKind::Punct(Punct::RParen) => depth -= 1,
             PpKind::End => {
                 pp.report(|| {
@@ -103,6 +124,20 @@ fn has_operator(pp: &mut Preprocessor<'_>, operator: PpToken, text: &str) -> boo
         "__is_identifier" => operand.kind == PpKind::Ident && Kw::from_name(operand.name).is_none(),
         _ => false,
     }
+}
+
+/// Reports an operand that is neither a name nor, for `__has_warning`, a string.
+fn check_operand(pp: &mut Preprocessor<'_>, operator: PpToken, text: &str, operand: PpToken) {
+    let message = match text {
+        "__has_warning" if operand.kind != PpKind::Str => {
+            "expected string literal in `__has_warning`".to_owned()
+        }
+        "__has_feature" | "__has_extension" | "__has_builtin" if operand.kind != PpKind::Ident => {
+            format!("`{text}` requires a parenthesized identifier")
+        }
+        _ => return,
+    };
+    pp.report(|| Diagnostic::error("invalid-condition", operator.span, message));
 }
 
 fn has_include(pp: &mut Preprocessor<'_>, operator: PpToken) -> bool {

@@ -8,7 +8,9 @@ use crate::token::{ContractMode, LoopCount, LoopSetting, LoopTransform, MathMode
 use anymetal_diagnostics::{Diagnostic, Span};
 
 pub(super) fn directive(pp: &mut Preprocessor<'_>, directive: PpToken) {
+    let outer = std::mem::replace(&mut pp.in_pragma, true);
     let tokens = pp.rest_of_pragma();
+    pp.in_pragma = outer;
     if tokens.first().is_some_and(|token| token.kind == PpKind::Ident && token.name == "once") {
         include::mark_once(pp, tokens[0].span);
         return;
@@ -89,7 +91,8 @@ impl Made {
                 self.pragma(Pragma::Loop(LoopTransform::UnrollAndJam, LoopSetting::Disable));
             }
             ["clang", "loop"] => self.loop_options(&tokens[2..]),
-            ["METAL" | "clang", "fp"] => self.fp_options(&tokens[2..]),
+            ["METAL", "fp"] => self.fp_options(&tokens[2..]),
+            ["clang", "fp"] => self.clang_fp_options(&tokens[2..]),
             ["STDC", ..] => self.standard(&tokens[1..]),
             _ => {}
         }
@@ -147,6 +150,46 @@ impl Made {
             }
             if pragma.is_none() {
                 return;
+            }
+            rest = &after[length..];
+        }
+    }
+
+    /// The same of clang's pragma, which has more options; what is wrong is an error.
+    fn clang_fp_options(&mut self, tokens: &[PpToken]) {
+        let known = CLANG_FP_OPTIONS.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join(", ");
+        if tokens.is_empty() {
+            self.refuse(None, format!("missing option after `fp`; expected one of {known}"));
+        }
+        let mut rest = tokens;
+        while let Some((name, after)) = rest.split_first() {
+            let option = word(name);
+            let Some(&(_, values)) = CLANG_FP_OPTIONS.iter().find(|(known, _)| *known == option) else {
+                return self.refuse(Some(name), format!("invalid option; expected one of {known}"));
+            };
+            if !after.first().is_some_and(|next| next.is_punct(Punct::LParen)) {
+                return self.refuse(Some(name), format!("expected `(` after `{option}`"));
+            }
+            let length = balanced_length(after);
+            let operand = &after[..length];
+            if !is_closed(operand) {
+                return self
+                    .refuse(operand.last(), format!("expected `)` to end the argument of `{option}`"));
+            }
+            let value = operand_word(operand);
+            if !values.contains(&value) {
+                let message = format!("the argument of `{option}` is one of {}", values.join(", "));
+                return self.refuse(operand.get(1), message);
+            }
+            match (option, value) {
+                ("contract", "off") => self.pragma(Pragma::Contract(ContractMode::Off)),
+                ("contract", "on") => self.pragma(Pragma::Contract(ContractMode::On)),
+                ("contract", _) => self.pragma(Pragma::Contract(ContractMode::Fast)),
+                ("math_mode", "safe") => self.pragma(Pragma::MathMode(MathMode::Safe)),
+                ("math_mode", "relaxed") => self.pragma(Pragma::MathMode(MathMode::Relaxed)),
+                ("math_mode", _) => self.pragma(Pragma::MathMode(MathMode::Fast)),
+                // They allow what is not done here.
+                _ => {}
             }
             rest = &after[length..];
         }
@@ -249,6 +292,16 @@ const LOOP_OPTIONS: &[(&str, LoopTransform, &[&str])] = &[
     ("pipeline", LoopTransform::Pipeline, &["disable"]),
     ("pipeline_initiation_interval", LoopTransform::Pipeline, &[]),
     ("distribute", LoopTransform::Distribute, &["enable", "disable"]),
+];
+
+/// The options of `#pragma clang fp` and their arguments, and Metal's own.
+const CLANG_FP_OPTIONS: &[(&str, &[&str])] = &[
+    ("contract", &["fast", "on", "off"]),
+    ("reassociate", &["on", "off"]),
+    ("reciprocal", &["on", "off"]),
+    ("exceptions", &["ignore", "maytrap", "strict"]),
+    ("eval_method", &["source", "double", "extended"]),
+    ("math_mode", &["safe", "relaxed", "fast"]),
 ];
 
 const LOOP_SETTINGS: &[(&str, LoopSetting)] = &[

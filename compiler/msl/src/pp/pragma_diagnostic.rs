@@ -2,10 +2,12 @@
 //!
 //! A `_Pragma` in a macro holds from the place of the macro's use.
 
+use super::expand;
 use super::pp_token::{PpKind, PpToken};
 use super::pragma::word;
 use super::state::Preprocessor;
 use crate::lexer::decode_string;
+use crate::token::Punct;
 use anymetal_diagnostics::{Diagnostic, Level, PragmaOutcome, Span};
 
 /// The first words of pragmas that are not reported as unknown: those that mean something here, and those
@@ -23,6 +25,7 @@ const KNOWN: &[&str] = &[
     "message",
     "ms_struct",
     "nounroll",
+    "nounroll_and_jam",
     "once",
     "options",
     "pack",
@@ -33,6 +36,7 @@ const KNOWN: &[&str] = &[
     "region",
     "system_header",
     "unroll",
+    "unroll_and_jam",
     "unused",
     "weak",
 ];
@@ -42,7 +46,10 @@ pub(super) fn obey(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) ->
     let words: Vec<&str> = tokens.iter().take(2).map(word).collect();
     match words[..] {
         ["clang" | "GCC", "diagnostic"] => diagnostic(pp, &tokens[2..], span),
-        ["message", ..] => message(pp, &tokens[1..], span),
+        ["message", ..] => message(pp, MessageKind::Message, &tokens[1..], span),
+        ["GCC", "warning"] => message(pp, MessageKind::Warning, &tokens[2..], span),
+        ["GCC", "error"] => message(pp, MessageKind::Error, &tokens[2..], span),
+        ["GCC" | "clang", "poison"] => poison(pp, &tokens[2..]),
         [first, ..] if KNOWN.contains(&first) => return false,
         [] => return false,
         _ => warn(pp, "unknown-pragmas", tokens[0].span, "unknown pragma ignored"),
@@ -59,13 +66,54 @@ fn text(token: &PpToken) -> Option<String> {
     (token.kind == PpKind::Str).then(|| decode_string(token.name.as_str()).value)
 }
 
-fn message(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) {
-    let texts: Vec<String> = tokens.iter().filter_map(text).collect();
-    if texts.is_empty() {
-        warn(pp, "diagnostic-pragma", span, "pragma message requires parenthesized string");
-        return;
+/// The pragmas that print a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MessageKind {
+    Message,
+    Warning,
+    Error,
+}
+
+impl MessageKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
     }
-    warn(pp, "pragma-message", span, texts.concat());
+}
+
+/// Prints the text of a pragma: string literals, perhaps from macros and in parentheses.
+fn message(pp: &mut Preprocessor<'_>, kind: MessageKind, tokens: &[PpToken], span: Span) {
+    let tokens = expand::expand_list(pp, tokens);
+    let (is_open, is_closed) = (
+        tokens.first().is_some_and(|token| token.is_punct(Punct::LParen)),
+        tokens.last().is_some_and(|token| token.is_punct(Punct::RParen)),
+    );
+    let name = kind.name();
+    if tokens.is_empty() || is_open != is_closed {
+        let message = format!("pragma {name} requires parenthesized string");
+        return pp.report(|| Diagnostic::error("invalid-pragma", span, message));
+    }
+    let inner = if is_open { &tokens[1..tokens.len() - 1] } else { &tokens[..] };
+    let Some(texts) =
+        inner.iter().map(text).collect::<Option<Vec<String>>>().filter(|texts| !texts.is_empty())
+    else {
+        let message = format!("expected string literal in pragma {name}");
+        return pp.report(|| Diagnostic::error("invalid-pragma", span, message));
+    };
+    let text = texts.concat();
+    match kind {
+        MessageKind::Message => warn(pp, "pragma-message", span, text),
+        MessageKind::Warning => warn(pp, "warning-directive", span, text),
+        MessageKind::Error => pp.report(|| Diagnostic::error("error-directive", span, text)),
+    }
+}
+
+/// Makes later uses of names errors.
+fn poison(pp: &mut Preprocessor<'_>, tokens: &[PpToken]) {
+    pp.poisoned.extend(tokens.iter().filter(|token| token.kind == PpKind::Ident).map(|token| token.name));
 }
 
 fn diagnostic(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) {

@@ -11,7 +11,7 @@ use super::macro_table::MacroTable;
 use super::pp_token::{PpKind, PpToken};
 use super::resolved::Includes;
 use super::{IncludeLoader, Options, directive};
-use crate::lexer::{Lines, Problem, RawToken, Scanner};
+use crate::lexer::{Lines, Problem, RawKind, RawToken, Scanner};
 use crate::token::{Name, Punct};
 use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span, Warnings};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,6 +37,10 @@ pub(super) struct Preprocessor<'a> {
     pub(super) stopped: bool,
     pub(super) once: FxHashSet<FileId>,
     pub(super) files_by_name: FxHashMap<String, FileId>,
+    /// The names of `#pragma GCC poison`.
+    pub(super) poisoned: FxHashSet<Name>,
+    /// Whether a pragma is read, which may poison a name again.
+    pub(super) in_pragma: bool,
     pub(super) counter: u64,
     pub(super) emitter: Emitter,
     pub(super) includes: Includes,
@@ -123,6 +127,8 @@ impl<'a> Preprocessor<'a> {
             stopped: false,
             once: FxHashSet::default(),
             files_by_name: FxHashMap::default(),
+            poisoned: FxHashSet::default(),
+            in_pragma: false,
             counter: 0,
             emitter: Emitter::default(),
             includes: Includes::default(),
@@ -256,6 +262,9 @@ impl<'a> Preprocessor<'a> {
         let span = Span::new(frame.id, raw.lo, raw.hi);
         if let Some(problem) = raw.problem {
             self.report_problem(problem, span);
+        }
+        if raw.kind == RawKind::Ident && !self.in_pragma && self.poisoned.contains(&raw.name) {
+            self.report(|| Diagnostic::error("poisoned-name", span, "attempt to use a poisoned identifier"));
         }
         if raw.name.is_overflow() {
             self.stop("too-many-names", span, "too many distinct names in this process".to_owned());

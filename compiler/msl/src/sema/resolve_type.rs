@@ -87,7 +87,7 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
                 refuse_qualified_function(cx, "pointer", pointee, ty.span);
                 return plain(Ty::ERROR);
             }
-            pointer_to(&mut cx.types, &mut cx.diagnostics, pointee, ty.span)
+            pointer_to(&mut cx.types, &mut cx.diagnostics, pointee, ty.span.last())
         }
         TypeKind::Reference { referent, rvalue } => {
             let to = resolve(cx, referent);
