@@ -63,7 +63,8 @@
 //! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of
 //!   their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
-//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
+//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`,
+//!   `explicit` (specialisations and instantiations as declarations), `template_heads`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
 //! - copies, default constructors, deleted functions: `special`
 //! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
@@ -99,6 +100,7 @@ mod dispatch;
 mod entities;
 mod enumeration;
 mod evaluate;
+mod explicit;
 mod expr;
 mod fn_context;
 mod fold;
@@ -136,6 +138,7 @@ mod stmt;
 mod table;
 mod tail_call;
 mod template_args;
+mod template_heads;
 mod template_redeclare;
 mod template_template;
 mod traits;
@@ -200,6 +203,7 @@ impl Unit {
     pub fn new(prelude: Arc<Prelude>, items: Vec<Item>, warnings: EnabledWarnings, sink: &mut Sink) -> Self {
         let layer = Layer::build(Some(prelude.layer.clone()), items, sink);
         redeclare::check(&layer, sink);
+        template_heads::check(&layer, sink);
         let entrances = kernel::entrances(&layer);
         let unit = Self { layer, entrances, warnings };
         if !sink.has_errors() && redeclare::may_repeat_functions(&unit.layer) {

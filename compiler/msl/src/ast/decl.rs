@@ -32,7 +32,7 @@ pub struct Alignment {
 pub struct Item {
     /// What it is.
     pub kind: ItemKind,
-    /// `template<…>` in front, outermost first (a member template of a class template has its own).
+    /// `template<…>` in front: the last of several, which leads to those before it.
     pub template: Option<TemplateParams>,
     /// Who may use it, of a member of a class; public elsewhere.
     pub access: Access,
@@ -103,8 +103,27 @@ pub struct Namespace {
 pub struct TemplateParams {
     /// Empty for a full specialisation.
     pub params: Vec<TemplateParam>,
+    /// The `template<…>` before it: of a class template around a member that is defined outside of it.
+    pub outer: Option<Box<TemplateParams>>,
     /// Where.
     pub span: Span,
+}
+
+impl TemplateParams {
+    /// The heads of a declaration in the order of the source.
+    pub fn heads(&self) -> Vec<&Self> {
+        let mut heads: Vec<&Self> = std::iter::successors(Some(self), |head| head.outer.as_deref()).collect();
+        heads.reverse();
+        heads
+    }
+
+    /// Adds a head before all others.
+    pub fn add_outermost(&mut self, head: Self) {
+        match &mut self.outer {
+            Some(outer) => outer.add_outermost(head),
+            None => self.outer = Some(Box::new(head)),
+        }
+    }
 }
 
 /// A template parameter.
@@ -514,4 +533,6 @@ pub struct ExplicitInstantiation {
     pub ty: Option<Type>,
     /// `template struct S<int>;`
     pub is_record: bool,
+    /// `extern` before it: another file has the instance.
+    pub is_extern: bool,
 }

@@ -72,11 +72,16 @@ pub(super) fn item_at(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         TokenKind::Keyword(Kw::Using) => namespace::using(p),
         TokenKind::Keyword(Kw::StaticAssert) => static_assert(p),
         TokenKind::Keyword(Kw::Template) => template::parse(p, place),
-        // `extern template …;` says that another file has the instance: there is only one.
+        // `extern template …;` says that another file has the instance.
         TokenKind::Keyword(Kw::Extern) if p.peek_at(1) == TokenKind::Keyword(Kw::Template) => {
             p.advance();
-            template::parse(p, place);
-            one(ItemKind::Empty, start)
+            let mut items = template::parse(p, place);
+            for item in &mut items {
+                if let ItemKind::ExplicitInstantiation(instantiation) = &mut item.kind {
+                    instantiation.is_extern = true;
+                }
+            }
+            items
         }
         // `extern "C" { … }`
         TokenKind::Keyword(Kw::Extern) if matches!(p.peek_at(1), TokenKind::Str(_)) => linkage(p, place),

@@ -6,8 +6,8 @@
 use super::Parser;
 use super::scope::NameKind;
 use crate::ast::{
-    Attribute, BuiltinType, Function, FunctionName, Item, ItemKind, OperatorName, Param, Path, Qualifiers,
-    TemplateParam, TemplateParamKind, TemplateParams, Type, TypeKind,
+    Attribute, BuiltinType, Function, FunctionBody, FunctionName, Item, ItemKind, OperatorName, Param, Path,
+    Qualifiers, TemplateParam, TemplateParamKind, TemplateParams, Type, TypeKind,
 };
 use crate::token::{Kw, Name, TokenKind};
 use anymetal_diagnostics::Span;
@@ -380,38 +380,74 @@ pub(super) fn template_name(declared: &ItemKind) -> Option<Name> {
     }
 }
 
-/// Reports parameters of a class, alias or variable template that no argument can be given for: those after a
-/// default argument or a pack.
-pub(super) fn check_template_params(p: &mut Parser<'_>, params: &TemplateParams, declared: &ItemKind) {
-    let is_primary = match declared {
+/// Whether a declaration of a class, alias or variable template is of the template itself.
+pub(super) fn is_primary(declared: &ItemKind) -> bool {
+    match declared {
         ItemKind::Record(record) => record.specialisation.is_none() && record.scope.is_none(),
         ItemKind::Alias(_) => true,
         ItemKind::Variable(variable) => {
             variable.declarator.specialisation.is_none() && variable.declarator.scope.is_none()
         }
         _ => false,
-    };
-    if !is_primary {
-        return;
     }
-    let mut has_default = false;
+}
+
+/// Reports parameters of a class, alias or variable template that no argument can be given for: those after a
+/// default argument or a pack.
+pub(super) fn check_template_params(p: &mut Parser<'_>, params: &TemplateParams, declared: &ItemKind) {
+    if !is_primary(declared) {
+        return refuse_defaults(p, params, declared);
+    }
+    let mut after_default = false;
     for (n, param) in params.params.iter().enumerate() {
         if param.is_pack && n + 1 < params.params.len() {
             let message = "a template parameter pack must be the last template parameter";
             p.error("template-parameter", param.span, message);
         }
-        let own = match &param.kind {
-            TemplateParamKind::Type(default) => default.is_some(),
-            TemplateParamKind::Value(_, default) => default.is_some(),
-            TemplateParamKind::Template(_, default) => default.is_some(),
-        };
-        if has_default && !own && !param.is_pack {
+        let own = has_default(param);
+        if after_default && !own && !param.is_pack {
             let message = "a template parameter after one with a default argument needs one too";
             p.error("template-parameter", param.span, message);
         }
-        has_default |= own;
+        after_default |= own;
     }
 }
+
+fn has_default(param: &TemplateParam) -> bool {
+    match &param.kind {
+        TemplateParamKind::Type(default) => default.is_some(),
+        TemplateParamKind::Value(_, default) => default.is_some(),
+        TemplateParamKind::Template(_, default) => default.is_some(),
+    }
+}
+
+/// Reports default arguments where they have no effect: in partial specialisations, in definitions outside of
+/// a class template, and in friends that are only declared (C++14 [temp.param.9]).
+fn refuse_defaults(p: &mut Parser<'_>, params: &TemplateParams, declared: &ItemKind) {
+    let of_class = |scope: &Option<Path>| {
+        scope.as_ref().and_then(|path| path.segments.last()).is_some_and(|last| last.args.is_some())
+    };
+    let problem = match declared {
+        ItemKind::Record(record) if of_class(&record.scope) => OUTSIDE,
+        ItemKind::Variable(variable) if of_class(&variable.declarator.scope) => OUTSIDE,
+        ItemKind::Function(function) if of_class(&function.scope) => OUTSIDE,
+        ItemKind::Record(record) if record.specialisation.is_some() => PARTIAL,
+        ItemKind::Variable(variable) if variable.declarator.specialisation.is_some() => PARTIAL,
+        ItemKind::Function(function)
+            if function.specifiers.is_friend && matches!(function.body, FunctionBody::None) =>
+        {
+            "default template argument not permitted on a friend template"
+        }
+        _ => return,
+    };
+    for param in params.params.iter().filter(|param| has_default(param)) {
+        p.error("template-parameter", param.span, problem);
+    }
+}
+
+const OUTSIDE: &str =
+    "cannot add a default template argument to the definition of a member of a class template";
+const PARTIAL: &str = "default template argument in a partial specialization";
 
 /// Whether a declaration without declarators declares something.
 pub(super) fn is_tag(kind: &TypeKind) -> bool {

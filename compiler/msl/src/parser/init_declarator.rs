@@ -155,6 +155,10 @@ fn check_words(p: &mut Parser<'_>, words: &[Word], kind: &ItemKind, in_class: bo
 
 fn declare_function(p: &mut Parser<'_>, declarator: &ParsedDeclarator) {
     let Some(name) = declarator.name.as_ref().filter(|name| name.scope.is_none()) else { return };
+    if p.template_depth == 0 && !p.template_heads.is_empty() {
+        // A full specialisation declares no name: its template may be in an inline namespace.
+        return;
+    }
     if let FunctionName::Name(ident) = name.name {
         let template = p.template_depth > 0 && name.args.is_none();
         let kind = if template { NameKind::ValueTemplate } else { NameKind::Value };

@@ -61,9 +61,9 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
         declaration_rules::check_literal_template(p, &params, first);
     }
     if let Some(first) = items.first().filter(|item| item.template.is_none()) {
-        let is_first = declaration_rules::template_name(&first.kind)
-            .is_some_and(|name| p.template_names.insert((p.scopes.outside_template(), name)));
-        if is_first {
+        let name = declaration_rules::template_name(&first.kind);
+        let is_first = name.is_none_or(|name| p.template_names.insert((p.scopes.outside_template(), name)));
+        if is_first || !declaration_rules::is_primary(&first.kind) {
             declaration_rules::check_template_params(p, &params, &first.kind);
         }
     }
@@ -72,8 +72,10 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
     // The last first, which mostly is the only one.
     for (left, item) in items.iter_mut().enumerate().rev() {
         item.span = span;
-        if item.template.is_none() {
-            item.template = if left == 0 { params.take() } else { params.clone() };
+        let head = if left == 0 { params.take() } else { params.clone() };
+        match (&mut item.template, head) {
+            (Some(inner), Some(head)) => inner.add_outermost(head),
+            (own, head) => *own = head,
         }
     }
     if let Some(item) = items.first().filter(|_| is_innermost) {
@@ -110,7 +112,7 @@ pub(super) fn template_params(p: &mut Parser<'_>) -> Option<TemplateParams> {
     if !p.expect_greater() {
         return None;
     }
-    Some(TemplateParams { params, span: p.since(start) })
+    Some(TemplateParams { params, outer: None, span: p.since(start) })
 }
 
 fn template_param(p: &mut Parser<'_>) -> Option<TemplateParam> {
@@ -143,9 +145,17 @@ fn template_param(p: &mut Parser<'_>) -> Option<TemplateParam> {
     if let Some(name) = name {
         p.scopes.declare(name, NameKind::Value);
     }
+    refuse_default_of_pack(p, is_pack, start);
     let default = if p.eat(Punct::Assign) { Some(expr::conditional(p)) } else { None };
     let kind = TemplateParamKind::Value(ty, default);
     Some(TemplateParam { kind, name, is_pack, span: p.since(start) })
+}
+
+/// A pack has no default argument (C++14 [temp.param.9]).
+fn refuse_default_of_pack(p: &mut Parser<'_>, is_pack: bool, start: Span) {
+    if is_pack && p.is(Punct::Assign) {
+        p.error("template-parameter", start, "template parameter pack cannot have a default argument");
+    }
 }
 
 fn type_template_param(p: &mut Parser<'_>) -> Option<TemplateParam> {
@@ -158,6 +168,7 @@ fn type_template_param(p: &mut Parser<'_>) -> Option<TemplateParam> {
         p.scopes.declare(ident, NameKind::Type);
         name = Some(ident);
     }
+    refuse_default_of_pack(p, is_pack, start);
     let default = if p.eat(Punct::Assign) { Some(specifier::type_id(p)?) } else { None };
     Some(TemplateParam { kind: TemplateParamKind::Type(default), name, is_pack, span: p.since(start) })
 }
@@ -170,6 +181,13 @@ fn template_template_param(p: &mut Parser<'_>) -> Option<TemplateParam> {
     let params = p.nested(|p| template_params(p), |_| None);
     p.scopes.set_current(outer);
     let params = params?;
+    if params.params.is_empty() {
+        p.error(
+            "template-parameter",
+            params.span,
+            "a template template parameter needs parameters of its own",
+        );
+    }
     if !p.eat_kw(Kw::Class) && !p.eat_kw(Kw::Typename) {
         let found = p.peek();
         p.error("expected-token", p.span(), format!("expected `class` or `typename`, found {found}"));
@@ -182,6 +200,7 @@ fn template_template_param(p: &mut Parser<'_>) -> Option<TemplateParam> {
         p.scopes.declare(ident, NameKind::TypeTemplate);
         name = Some(ident);
     }
+    refuse_default_of_pack(p, is_pack, start);
     let default: Option<Path> =
         if p.eat(Punct::Assign) { Some(qualified_name::path(p, Expected::Type)?.path) } else { None };
     let kind = TemplateParamKind::Template(params, default);
@@ -258,6 +277,7 @@ pub(super) fn explicit_instantiation(p: &mut Parser<'_>) -> Option<ItemKind> {
             params: None,
             ty: None,
             is_record: true,
+            is_extern: false,
         })));
     }
     let specs = specifier::parse(p, true)?;
@@ -301,5 +321,6 @@ pub(super) fn explicit_instantiation(p: &mut Parser<'_>) -> Option<ItemKind> {
         params,
         ty: (!is_untyped).then_some(ty),
         is_record: false,
+        is_extern: false,
     })))
 }

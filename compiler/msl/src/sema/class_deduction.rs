@@ -174,7 +174,7 @@ fn constructor_template<'a>(
     let params = made.guide(function.id, || {
         let params = template.params.params.iter().chain(&own.params).cloned().collect();
         let bare = ast::Function { body: ast::FunctionBody::None, ..function.clone() };
-        (bare, ast::TemplateParams { params, span: own.span })
+        (bare, ast::TemplateParams { params, outer: None, span: own.span })
     });
     Guide { function, template: params, scope: template.scope, is_written: false }
 }

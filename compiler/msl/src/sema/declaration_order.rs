@@ -8,6 +8,7 @@
 
 use super::checker::Checker;
 use super::entities::Found;
+use super::specialise;
 use crate::hir::RecordId;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -29,7 +30,9 @@ pub(super) fn is_too_early<'a>(cx: &mut Checker<'a>, found: &Found<'a>, name: Na
 /// Whether a class is defined after a use that needs its definition.
 pub(super) fn is_defined_later(cx: &Checker<'_>, class: RecordId, used: Span) -> bool {
     let record = cx.records.get(class);
-    let is_plain = record.template.is_none() && record.lambda.is_none();
+    // A member class of an instance may be specialised after its class.
+    let is_plain = record.lambda.is_none() && !specialise::is_known_instance(cx, class);
+    let is_plain = is_plain && record.template.is_none();
     is_plain && applies(cx, used) && record.ast.is_some_and(|ast| is_after(ast.span, used))
 }
 

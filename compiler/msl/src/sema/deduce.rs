@@ -414,7 +414,8 @@ fn holes_of(pat: &ArgPat<'_>) -> Vec<usize> {
     holes
 }
 
-fn holes_in_arg(pat: &ArgPat<'_>, out: &mut Vec<usize>) {
+/// Adds the parameters that occur in the pattern of an argument.
+pub(super) fn holes_in_arg(pat: &ArgPat<'_>, out: &mut Vec<usize>) {
     match pat {
         ArgPat::Type(pat) => holes_in(pat, out),
         ArgPat::Value(value) => holes_in_value(value, out),

@@ -23,7 +23,7 @@ use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 pub(super) use body::{ensure_body, return_type};
-pub(super) use definition::{find_definition, has_code, specialisation};
+pub(super) use definition::{find_definition, has_code, specialisation, specialises};
 pub(super) use registry::Functions;
 pub(super) use signature::{
     add_param_types, args_with_deduction, param_pattern, param_types, patterns_of, signature,

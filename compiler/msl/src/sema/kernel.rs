@@ -30,7 +30,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) use indices::{
     Index, Indices, Table, argument_binding, argument_condition, attribute_index, condition, index_of,
 };
-pub(super) use instantiation::{function, instantiated};
+pub(super) use instantiation::{Signature, function, instantiated, instantiated_by_signature};
 pub(super) use params::{check_params, pointer_argument, shown_name, thread_fact_type};
 pub(super) use program_scope::{ScopeResources, into_parameters, is_resource, resource_of_variable};
 pub(super) use resources::{resource_argument, resource_type};
@@ -141,7 +141,9 @@ fn entrance(table: &Layer, templates: &Templates, id: ItemId, entry: &Entry) -> 
                 host.map_or_else(|| format!("{}{name}", table.prefix(entry.ns)), |host| host.to_string());
             Some(Entrance { name, item: id, span: function.span, kind: EntranceKind::Kernel })
         }
-        ItemKind::ExplicitInstantiation(instantiation) if !instantiation.is_record => {
+        ItemKind::ExplicitInstantiation(instantiation)
+            if !instantiation.is_record && !instantiation.is_extern =>
+        {
             let name = host_name(&instantiation.attributes)?;
             let template = instantiation.path.segments.last()?.name;
             if templates.graphics.contains(&template) {

@@ -160,7 +160,7 @@ fn call_operator<'a>(
         fp: lambda.fp,
         span,
     };
-    let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });
+    let template = (!template.is_empty()).then_some(TemplateParams { params: template, outer: None, span });
     made.add_lambda(lambda.id, function, template)
 }
 

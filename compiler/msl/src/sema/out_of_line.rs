@@ -1,15 +1,18 @@
-//! Members defined outside of their class: `template <typename T> int S<T>::f() { … }`, and explicit
-//! specialisations of members, `template <> int S<float>::f() { … }`, which take precedence over the body in
-//! the class.
+//! Members defined outside of their class: `template <typename T> int S<T>::f() { … }`, nested classes and
+//! member templates likewise, and explicit specialisations of members, `template <> int S<float>::f() { … }`,
+//! which take precedence over the definition in the class.
+//!
+//! Each class template around the member takes one `template<…>`, the outermost class the first; the head
+//! that is left is the member's (C++14 [temp.mem], [temp.expl.spec]).
 //!
 //! Invariant: a definition serves a class only if the scope it is written with leads to that very class.
 
 use super::checker::Checker;
 use super::entities::{FnDeclId, Found, TArg};
 use super::function::Definition;
-use super::scopes::ScopeId;
+use super::scopes::{ScopeId, ScopeKind};
 use super::table::{ItemId, function_key};
-use super::{deduce, function, lookup, path, pattern, specialise};
+use super::{deduce, function, lookup, path, pattern, specialise, template_args};
 use crate::ast::{self, FunctionBody, ItemKind, TemplateParams};
 use crate::hir::{FuncId, RecordId, TyKind};
 use anymetal_diagnostics::Span;
@@ -26,7 +29,18 @@ pub(super) enum Fit {
     Exact,
 }
 
-/// The body of a member function that is defined outside of its class, with at least that fit.
+/// A definition outside of a class, seen from the class.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position<'a> {
+    pub(super) fit: Fit,
+    /// The scope of the class's members, with the parameters of the classes' heads.
+    pub(super) scope: ScopeId,
+    /// The head of the member itself.
+    pub(super) own: Option<&'a TemplateParams>,
+}
+
+/// The definition of a member function outside of its class, with at least that fit. An explicit
+/// specialisation that is only declared has no body.
 pub(super) fn definition<'a>(
     cx: &mut Checker<'a>,
     id: FuncId,
@@ -36,27 +50,32 @@ pub(super) fn definition<'a>(
 ) -> Option<Definition<'a>> {
     let declared = cx.functions.decl(decl_id).ast;
     let key = function_key(&declared.name);
-    let params = cx.functions.inst(id).params.clone();
     let class = cx.records.get(owner).name?;
-    let mut best: Option<(Fit, Definition<'a>)> = None;
+    let mut best: Option<((Fit, bool), Definition<'a>)> = None;
     for item in cx.table.out_of_line(class) {
         let entry = cx.table.entry(item);
         let ItemKind::Function(ast) = &entry.item.kind else { continue };
         if function_key(&ast.name) != key
-            || !matches!(ast.body, FunctionBody::Block(_))
+            || matches!(ast.body, FunctionBody::Default)
             || ast.method != declared.method
         {
             continue;
         }
-        let Some((fit, scope)) = scope_of(cx, item, ast.scope.as_ref(), owner) else {
+        let Some(position) = position(cx, item, ast.scope.as_ref(), owner) else {
             continue;
         };
-        if fit < least || best.as_ref().is_some_and(|(known, _)| *known >= fit) {
+        let has_body = matches!(ast.body, FunctionBody::Block(_));
+        // An explicit specialisation may be declared alone, and counts.
+        let is_specialisation = position.fit == Fit::Exact && entry.item.template.is_some();
+        let rank = (position.fit, has_body);
+        if position.fit < least
+            || !(has_body || is_specialisation)
+            || best.as_ref().is_some_and(|(known, _)| *known >= rank)
+        {
             continue;
         }
-        let signature = cx.quietly(|cx| cx.in_scope(scope, |cx| function::signature(cx, ast)));
-        if matches!(signature, Ok(Some((own, _))) if function::are_same_params(&own, &params)) {
-            best = Some((fit, Definition { ast, scope }));
+        if let Some(scope) = scope_of_body(cx, ast, position, id, decl_id) {
+            best = Some((rank, Definition { ast, scope }));
         }
     }
     let (_, definition) = best?;
@@ -64,38 +83,173 @@ pub(super) fn definition<'a>(
     Some(definition)
 }
 
-/// Whether a definition written with this scope (`S<T>` in `S<T>::f`) serves the class; and the scope
-/// in which it is to be checked.
-pub(super) fn scope_of<'a>(
+/// The scope for the body of a definition, if it defines that function.
+fn scope_of_body<'a>(
+    cx: &mut Checker<'a>,
+    ast: &'a ast::Function,
+    position: Position<'a>,
+    id: FuncId,
+    decl_id: FnDeclId,
+) -> Option<ScopeId> {
+    let scope = match (position.own, cx.functions.decl(decl_id).template) {
+        (None, None) => position.scope,
+        (Some(own), Some(_)) if own.params.is_empty() => {
+            let fits = function::specialises(cx, ast, position.scope, id, decl_id);
+            return fits.then_some(position.scope);
+        }
+        (Some(own), Some(declared)) if own.params.len() == declared.params.len() => {
+            let args = cx.functions.inst(id).args.clone();
+            cx.scopes.template_scope(&own.params, &args, position.scope)
+        }
+        _ => return None,
+    };
+    let params = cx.functions.inst(id).params.clone();
+    let signature = cx.quietly(|cx| cx.in_scope(scope, |cx| function::signature(cx, ast)));
+    let fits = matches!(signature, Ok(Some((own, _))) if function::are_same_params(&own, &params));
+    fits.then_some(scope)
+}
+
+/// The definition of a class that is only declared in the class around it, or the explicit specialisation
+/// that replaces its definition there; and the scope for its members. `template` is its own head.
+pub(super) fn class_definition<'a>(
+    cx: &mut Checker<'a>,
+    declared: &'a ast::Record,
+    template: Option<&TemplateParams>,
+    owner: RecordId,
+) -> Option<(&'a ast::Record, Position<'a>)> {
+    let class = cx.records.get(owner).name?;
+    let least = if declared.members.is_none() { Fit::Any } else { Fit::Exact };
+    let mut best: Option<(&'a ast::Record, Position<'a>)> = None;
+    for item in cx.table.out_of_line(class) {
+        let ItemKind::Record(ast) = &cx.table.entry(item).item.kind else { continue };
+        if ast.name != declared.name || ast.specialisation.is_some() || ast.members.is_none() {
+            continue;
+        }
+        let Some(position) = position(cx, item, ast.scope.as_ref(), owner) else { continue };
+        let is_alike = position.own.map(|own| own.params.len()) == template.map(|own| own.params.len());
+        let is_better = best.as_ref().is_none_or(|(_, known)| known.fit < position.fit);
+        if is_alike && position.fit >= least && is_better {
+            best = Some((ast, position));
+        }
+    }
+    best
+}
+
+/// Where a definition written with this scope (`S<T>` in `S<T>::f`) belongs, if it serves the class.
+pub(super) fn position<'a>(
     cx: &mut Checker<'a>,
     item: ItemId,
     written: Option<&'a ast::Path>,
     owner: RecordId,
-) -> Option<(Fit, ScopeId)> {
+) -> Option<Position<'a>> {
     let written = written?;
-    let template = cx.table.entry(item).item.template.as_ref();
+    let heads = cx.table.entry(item).item.template.as_ref().map_or_else(Vec::new, TemplateParams::heads);
     let around = cx.scopes.of_item(item);
-    let class = cx.records.get(owner);
-    let (inside, args) = (class.scope, class.args.clone());
-    match template {
-        Some(template) if !template.params.is_empty() => {
-            if !may_name_class(cx, written, around, owner) {
-                return None;
-            }
-            let last = written.segments.last()?;
-            let Some(patterns) = &last.args else { return Some((Fit::Any, inside)) };
-            let is_partial = patterns.iter().any(|arg| !names_parameter(arg, template));
-            let bound = deduced_from_written(cx, template, patterns, around, &args, last.span)?;
-            let fit = if is_partial { Fit::Some } else { Fit::Any };
-            Some((fit, cx.scopes.template_scope(&template.params, &bound, inside)))
-        }
-        _ => {
-            let resolve = |cx: &mut Checker<'a>| cx.in_scope(around, |cx| path::resolve_type(cx, written));
-            let ty = cx.without_access(|cx| cx.quietly(resolve)).ok()??;
-            let is_class = matches!(*cx.types.kind(ty.ty), TyKind::Record(record) if record == owner);
-            is_class.then_some((Fit::Exact, inside))
-        }
+    let inside = cx.records.get(owner).scope;
+    let classes = classes_around(cx, owner);
+    let is_instance = |cx: &Checker<'a>, &class: &RecordId| cx.records.get(class).template.is_some();
+    if heads.iter().all(|head| head.params.is_empty()) {
+        let resolve = |cx: &mut Checker<'a>| cx.in_scope(around, |cx| path::resolve_type(cx, written));
+        let ty = cx.without_access(|cx| cx.quietly(resolve)).ok()??;
+        let is_class = matches!(*cx.types.kind(ty.ty), TyKind::Record(record) if record == owner);
+        let taken = classes.iter().filter(|class| is_instance(cx, class)).count();
+        let own = heads.get(taken).copied();
+        return is_class.then_some(Position { fit: Fit::Exact, scope: inside, own });
     }
+    if !may_name_class(cx, written, around, owner) {
+        return None;
+    }
+    // The names before those of the classes are of namespaces.
+    let first = written.segments.len().checked_sub(classes.len())?;
+    let mut bound = Bound { fit: None, scope: cx.records.get(classes[0]).decl_scope, around };
+    let mut heads = heads.into_iter();
+    for (segment, &class) in written.segments[first..].iter().zip(&classes) {
+        if let (Some(args), true) = (&segment.args, is_instance(cx, &class)) {
+            bind_head(cx, heads.next()?, args, class, segment.span, &mut bound)?;
+        }
+        // The members of a class hide the parameters of its head (C++14 [temp.local.8]).
+        bound.scope = cx.scopes.add(bound.scope, ScopeKind::Record(class));
+    }
+    let own = heads.next();
+    // Without heads that are bound, the class is an instance that an alias names.
+    let scope = bound.fit.map_or(inside, |_| bound.scope);
+    heads.next().is_none().then_some(Position { fit: bound.fit.unwrap_or(Fit::Any), scope, own })
+}
+
+/// The heads that were matched so far.
+struct Bound {
+    fit: Option<Fit>,
+    /// For the definition.
+    scope: ScopeId,
+    /// For the arguments that are written.
+    around: ScopeId,
+}
+
+/// Matches the arguments that are written for a class with those that it has.
+fn bind_head<'a>(
+    cx: &mut Checker<'a>,
+    head: &'a TemplateParams,
+    written: &'a [ast::TemplateArg],
+    class: RecordId,
+    span: Span,
+    bound: &mut Bound,
+) -> Option<()> {
+    let args = cx.records.get(class).args.clone();
+    let around = bound.around;
+    let fit = if head.params.is_empty() {
+        let template = cx.records.get(class).template.clone().expect("the class has arguments");
+        let same = cx.quietly(|cx| {
+            cx.in_scope(around, |cx| {
+                let explicit = template_args::explicit(cx, written);
+                let (params, others) = (&template.params.params, &template.others);
+                template_args::bind(cx, params, others, explicit, template.scope, span)
+            })
+        });
+        (same.ok().flatten()? == args).then_some(Fit::Exact)?
+    } else {
+        let (fit, given) = match in_order(head, written, &args) {
+            Some(given) => (Fit::Any, given),
+            None => (Fit::Some, deduced_from_written(cx, head, written, around, &args, span)?),
+        };
+        bound.scope = cx.scopes.template_scope(&head.params, &given, bound.scope);
+        bound.around = cx.scopes.template_scope(&head.params, &given, around);
+        fit
+    };
+    // For some arguments of one class and all of another is for some.
+    bound.fit = Some(match bound.fit {
+        Some(known) if known != fit => Fit::Some,
+        _ => fit,
+    });
+    Some(())
+}
+
+/// The arguments of a class for the parameters of a head, if what is written names each parameter once and
+/// nothing else.
+fn in_order(head: &TemplateParams, written: &[ast::TemplateArg], args: &[TArg]) -> Option<Rc<[TArg]>> {
+    if written.len() != args.len() || head.params.len() != args.len() {
+        return None;
+    }
+    let mut given: Vec<Option<TArg>> = vec![None; args.len()];
+    for (arg, value) in written.iter().zip(args) {
+        let n = named_parameter(arg, head)?;
+        if head.params[n].is_pack != matches!(value, TArg::Pack(_)) {
+            return None;
+        }
+        given[n] = Some(value.clone());
+    }
+    given.into_iter().collect()
+}
+
+/// A class and the classes around it, the outermost first.
+fn classes_around(cx: &Checker<'_>, class: RecordId) -> Vec<RecordId> {
+    let mut classes = vec![class];
+    let mut at = class;
+    while let Some(outer) = cx.scopes.class_of_scope(cx.records.get(at).decl_scope) {
+        classes.push(outer);
+        at = outer;
+    }
+    classes.reverse();
+    classes
 }
 
 /// False if the path leads to another class template of the same name, in another namespace.
@@ -145,17 +299,31 @@ pub(super) fn deduced_from_written<'a>(
     specialise::finish_deduction(cx, params, deduced, scope, span)
 }
 
-/// Whether a written argument is one of the template's parameters and nothing else.
-fn names_parameter(arg: &ast::TemplateArg, template: &TemplateParams) -> bool {
+/// The parameter that a written argument is, and nothing else.
+fn named_parameter(arg: &ast::TemplateArg, template: &TemplateParams) -> Option<usize> {
     let path = match arg {
-        ast::TemplateArg::Type(ast::Type { kind: ast::TypeKind::Path(path), .. }) => path,
+        ast::TemplateArg::Type(ast::Type { kind: ast::TypeKind::Path(path), quals, .. })
+            if *quals == ast::Qualifiers::default() =>
+        {
+            path
+        }
         ast::TemplateArg::Type(ast::Type { kind: ast::TypeKind::Pack(inner), .. }) => match &inner.kind {
             ast::TypeKind::Path(path) => path,
-            _ => return false,
+            _ => return None,
         },
-        ast::TemplateArg::Expr(ast::Expr { kind: ast::ExprKind::Path(path), .. }) => path,
-        _ => return false,
+        ast::TemplateArg::Expr(expr) => match &expr.kind {
+            ast::ExprKind::Path(path) => path,
+            ast::ExprKind::PackExpansion(inner) => match &inner.kind {
+                ast::ExprKind::Path(path) => path,
+                _ => return None,
+            },
+            _ => return None,
+        },
+        ast::TemplateArg::Type(_) => return None,
     };
-    let [only] = path.segments.as_slice() else { return false };
-    only.args.is_none() && template.params.iter().any(|param| param.name == Some(only.name))
+    let [only] = path.segments.as_slice() else { return None };
+    if only.args.is_some() {
+        return None;
+    }
+    template.params.iter().position(|param| param.name == Some(only.name))
 }

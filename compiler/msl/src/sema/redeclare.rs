@@ -4,6 +4,7 @@
 //! may share a name but functions, and declarations of one entity (C++14 [basic.scope.declarative]).
 //! Reported at the later declaration.
 
+pub(super) mod friends;
 mod variables;
 
 pub(super) use variables::{check_extern, check_variables};

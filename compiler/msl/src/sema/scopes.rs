@@ -184,6 +184,15 @@ impl<'a> Scopes<'a> {
         }
     }
 
+    /// The class whose members a scope has, past the template parameters that are in between.
+    pub(super) fn class_of_scope(&self, scope: ScopeId) -> Option<RecordId> {
+        let mut scopes = self.outwards(scope);
+        match &scopes.find(|scope| !matches!(scope.kind, ScopeKind::Template(_)))?.kind {
+            ScopeKind::Record(record) => Some(*record),
+            _ => None,
+        }
+    }
+
     /// A scope and those around it, innermost first.
     fn outwards(&self, scope: ScopeId) -> impl Iterator<Item = &Scope> {
         std::iter::successors(Some(self.get(scope)), |scope| scope.parent.map(|parent| self.get(parent)))

@@ -13,6 +13,7 @@ use super::diagnostics::Diagnostics;
 use super::entities::FnDeclId;
 use super::function::Functions;
 use super::init::Memberwise;
+use super::out_of_line::{self, Fit};
 use super::record::Records;
 use super::{access, convert, function, init, record};
 use crate::ast::{FunctionBody, FunctionName, ItemKind};
@@ -97,10 +98,11 @@ pub(super) fn check_usable(cx: &mut Checker<'_>, func: FuncId, object: Option<&E
 pub(super) fn is_deleted(cx: &mut Checker<'_>, func: FuncId) -> bool {
     // Only a declaration says `= delete`.
     let Some(decl) = cx.functions.inst(func).origin.decl() else { return false };
-    let body = match function::specialisation(cx, func, decl) {
-        Some(special) => &special.ast.body,
-        None => &cx.functions.decl(decl).ast.body,
-    };
+    let special = function::specialisation(cx, func, decl).or_else(|| {
+        let owner = cx.functions.decl(decl).owner?;
+        out_of_line::definition(cx, func, decl, owner, Fit::Exact)
+    });
+    let body = special.map_or(&cx.functions.decl(decl).ast.body, |special| &special.ast.body);
     matches!(body, FunctionBody::Delete)
 }
 

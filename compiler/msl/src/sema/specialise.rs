@@ -2,14 +2,15 @@
 
 use super::checker::Checker;
 use super::entities::{ClassTemplate, Found, TArg};
+use super::out_of_line::Position;
 use super::pattern::ArgPat;
 use super::record::Records;
 use super::scopes::{ScopeId, Scopes};
 use super::table::ItemId;
 use super::template_template::Templates;
-use super::{deduce, lookup, pattern, template_args};
+use super::{deduce, lookup, out_of_line, pattern, record, template_args};
 use crate::ast::{self, ItemKind, TemplateArg, TemplateParams};
-use crate::hir::Types;
+use crate::hir::{RecordId, Types};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -24,6 +25,22 @@ pub(super) struct ClassSpecialisation<'a> {
     patterns: Vec<ArgPat<'a>>,
 }
 
+/// Whether a class is made from a full specialisation of its template.
+pub(super) fn is_full(cx: &mut Checker<'_>, class: RecordId) -> bool {
+    let Some(template) = cx.records.get(class).template.clone() else { return false };
+    record::declare_members(cx, class);
+    let chosen = cx.records.get(class).ast.map(|ast| ast.id);
+    let all = of_class(cx, &template);
+    all.iter().any(|known| Some(known.record.id) == chosen && known.params.params.is_empty())
+}
+
+/// Whether a class, or one around it, is made from a template with arguments that are known.
+pub(super) fn is_known_instance(cx: &Checker<'_>, class: RecordId) -> bool {
+    let record = cx.records.get(class);
+    let is_known = record.template.is_some() && !record.args.iter().any(TArg::is_unknown);
+    is_known || cx.scopes.class_of_scope(record.decl_scope).is_some_and(|outer| is_known_instance(cx, outer))
+}
+
 /// The definition that serves these arguments, and the scope its members are declared in.
 pub(super) fn select<'a>(
     cx: &mut Checker<'a>,
@@ -36,13 +53,13 @@ pub(super) fn select<'a>(
         let Some(bound) = match_specialisation(cx, template, candidate, args) else { continue };
         let better = match &best {
             None => true,
-            Some((known, _)) => is_more_special(
-                &cx.types,
-                &cx.records,
-                &mut cx.templates,
-                candidate,
-                &specialisations[*known],
-            ),
+            Some((known, _)) => {
+                let known = &specialisations[*known];
+                let mut is_more = |a, b| is_more_special(&cx.types, &cx.records, &mut cx.templates, a, b);
+                // Of two declarations of one specialisation, the definition.
+                let is_defined = known.record.members.is_none() && candidate.record.members.is_some();
+                is_more(candidate, known) || (is_defined && !is_more(known, candidate))
+            }
         };
         if better {
             best = Some((n, bound));
@@ -54,11 +71,23 @@ pub(super) fn select<'a>(
             let scope = cx.scopes.template_scope(&chosen.params.params, &bound, chosen.scope);
             (chosen.record, scope)
         }
-        None => {
-            let scope = cx.scopes.template_scope(&template.params.params, args, template.scope);
-            (template.primary, scope)
-        }
+        None => primary(cx, template, args),
     }
+}
+
+/// The definition of the template itself, which may be outside of the class that declares the template.
+fn primary<'a>(
+    cx: &mut Checker<'a>,
+    template: &ClassTemplate<'a>,
+    args: &Rc<[TArg]>,
+) -> (&'a ast::Record, ScopeId) {
+    if let Some(owner) = cx.scopes.record(template.scope)
+        && let Some((ast, Position { scope, own: Some(own), .. })) =
+            out_of_line::class_definition(cx, template.primary, Some(template.params), owner)
+    {
+        return (ast, cx.scopes.template_scope(&own.params, args, scope));
+    }
+    (template.primary, cx.scopes.template_scope(&template.params.params, args, template.scope))
 }
 
 fn of_class<'a>(cx: &mut Checker<'a>, template: &ClassTemplate<'a>) -> Rc<[ClassSpecialisation<'a>]> {
@@ -112,6 +141,10 @@ fn specialisation_of_item<'a>(
     let name = record.name?;
     let found = match &record.scope {
         Some(path) => {
+            if let Some(owner) = cx.scopes.record(template.scope) {
+                let position = out_of_line::position(cx, id, Some(path), owner)?;
+                return class_specialisation(cx, record, position.own?, position.scope);
+            }
             let ns = cx.table.find_namespace(entry.ns, path)?;
             lookup::in_namespace(cx, ns, name)
         }

@@ -14,7 +14,7 @@ use super::fn_context::Returns;
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
 use super::whole_program;
-use super::{call, default_arguments, expr, function, lookup, noexcept, record, resolve_type, stage};
+use super::{call, default_arguments, explicit, expr, function, lookup, noexcept, record, resolve_type, stage};
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty};
 use anymetal_diagnostics::Span;
@@ -30,6 +30,7 @@ pub(super) fn check<'a>(
 ) {
     let before = cx.diagnostics.set_in_template(true);
     check_head(cx, template, scope);
+    explicit::check_partial(cx, item, template, scope);
     match &item.kind {
         ItemKind::Function(function) => check_function(cx, function, template, scope, owner),
         ItemKind::Record(record) => check_record(cx, record, template, scope),

@@ -5,13 +5,14 @@
 
 use super::checker::Checker;
 use super::entities::{FnDeclId, Found, VarDecl};
+use super::explicit::{self, History};
 use super::kernel::{self, Entrance, EntranceKind};
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer, Tag, function_key, tag_of};
 use super::{
     access, call, collect, default_arguments, defaulted, entities, enumeration, function, lookup, noexcept,
-    overload, path, record, redeclare, resolve_type, stage, static_members, template_args,
-    template_redeclare, uninstantiated, using_rules, variable,
+    overload, path, record, redeclare, resolve_type, special, specialise, stage, static_members,
+    template_args, template_redeclare, uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
 use crate::hir::{FuncId, RecordId, Ty};
@@ -30,12 +31,17 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     template_redeclare::check_functions(cx, layer);
     template_redeclare::check_aliases(cx, layer);
     using_rules::check_namespaces(cx, layer);
+    let mut history = History::default();
     for (id, entry) in layer.own_items() {
         if cx.diagnostics.gave_up() {
             return;
         }
-        check_item(cx, id, entry);
+        check_item(cx, &mut history, id, entry);
     }
+    for (id, entry) in layer.own_items() {
+        explicit::check_definition(cx, id, entry);
+    }
+    redeclare::friends::check(cx, layer);
     check_served(cx, layer);
     static_members::check_definitions(cx, layer);
     // These may call instances of templates, whose bodies are not checked yet.
@@ -55,13 +61,13 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     }
 }
 
-fn check_item<'a>(cx: &mut Checker<'a>, id: ItemId, entry: &'a Entry) {
+fn check_item<'a>(cx: &mut Checker<'a>, history: &mut History, id: ItemId, entry: &'a Entry) {
     let scope = cx.scopes.of_item(id);
     let item = &entry.item;
     if let Some(template) = &item.template {
         match template.params.is_empty() {
             // Access is not checked in their declarations (C++ [temp.spec]).
-            true => cx.without_access(|cx| check_specialisation(cx, id, item, scope)),
+            true => cx.without_access(|cx| explicit::check_specialisation(cx, history, id)),
             false => {
                 uninstantiated::check(cx, item, template, scope, None);
                 template_redeclare::check_class(cx, entry, id);
@@ -90,9 +96,7 @@ fn check_item<'a>(cx: &mut Checker<'a>, id: ItemId, entry: &'a Entry) {
         }
         ItemKind::UsingDeclaration(using) => cx.in_scope(scope, |cx| check_using(cx, using)),
         ItemKind::ExplicitInstantiation(instantiation) => {
-            cx.in_scope(scope, |cx| {
-                cx.without_access(|cx| check_instantiation(cx, instantiation, scope));
-            });
+            cx.without_access(|cx| explicit::check_instantiation(cx, history, instantiation, id));
         }
         _ => {}
     }
@@ -201,7 +205,9 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
         let Some(class) = cx.without_access(resolve) else { continue };
         // The members of an incomplete class, or of a class in error, are not known.
         let is_complete = record::complete_type(cx, class.ty, path.span);
-        if is_complete && cx.types.as_record(class.ty).is_some() {
+        let record = cx.types.as_record(class.ty).filter(|_| is_complete);
+        // A member of an instance is reported for its missing `template<>`.
+        if record.is_some_and(|record| !explicit::needs_head(cx, record, function.span)) {
             let shown = cx.show(class);
             let message = format!("no member of `{shown}` is declared as this definition has it");
             cx.error("no-such-member", function.span, message);
@@ -269,7 +275,7 @@ fn check_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function, scope: 
 }
 
 /// What a graphics function has beside its body.
-fn check_stage(cx: &mut Checker<'_>, func: FuncId) {
+pub(super) fn check_stage(cx: &mut Checker<'_>, func: FuncId) {
     let decl = cx.functions.inst(func).origin.decl();
     if let Some(stage) = decl.and_then(|decl| cx.functions.decl(decl).ast.specifiers.graphics) {
         stage::check(cx, func, stage);
@@ -317,9 +323,16 @@ fn check_tag<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type, scope: ScopeId) {
 }
 
 fn check_record_of<'a>(cx: &mut Checker<'a>, ast: &'a ast::Record, scope: ScopeId) {
-    if ast.members.is_some() {
-        let ty = record::plain(&mut cx.types, &mut cx.records, ast, scope);
-        check_record(cx, ty, ast.span);
+    let ty = record::plain(&mut cx.types, &mut cx.records, ast, scope);
+    let id = cx.types.as_record(ty).expect("a class's type is a record");
+    let owner = cx.scopes.record(scope);
+    if ast.members.is_none() && owner.is_some_and(|owner| specialise::is_known_instance(cx, owner)) {
+        // A definition outside of the class is checked where it is used: it may follow an instantiation.
+        return;
+    }
+    record::declare_members(cx, id);
+    if let Some(definition) = cx.records.get(id).ast.filter(|ast| ast.members.is_some()) {
+        check_record(cx, ty, definition.span);
     }
 }
 
@@ -427,131 +440,4 @@ fn check_using<'a>(cx: &mut Checker<'a>, using: &'a ast::UsingDeclaration) {
         Ok(_) => using_rules::outside_of_classes(cx, &using.path),
         Err(miss) => path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "name"),
     }
-}
-
-/// `template void f<int>(int);`, `template struct S<int>;`
-fn check_instantiation<'a>(
-    cx: &mut Checker<'a>,
-    instantiation: &'a ast::ExplicitInstantiation,
-    scope: ScopeId,
-) {
-    if instantiation.is_record {
-        if let Some(ty) = path::resolve_type(cx, &instantiation.path) {
-            check_record(cx, ty.ty, instantiation.path.span);
-        }
-        return;
-    }
-    if check_instantiated_member(cx, instantiation) {
-        return;
-    }
-    if let Some(func) = kernel::instantiated(cx, instantiation, scope) {
-        check_explicitly_instantiated(cx, func, instantiation.path.span);
-        check_stage(cx, func);
-    }
-}
-
-/// Checks an explicitly instantiated function, which needs a definition.
-fn check_explicitly_instantiated(cx: &mut Checker<'_>, func: FuncId, span: Span) {
-    let is_without_body = cx.functions.inst(func).origin.decl().is_some_and(|decl| {
-        !matches!(cx.functions.decl(decl).ast.body, FunctionBody::Default | FunctionBody::Delete)
-    });
-    if function::has_code(cx, func) {
-        function::ensure_body(cx, func);
-    } else if is_without_body {
-        let message = format!("`{}` is instantiated but never defined", cx.functions.inst(func).name);
-        cx.error("undefined-function", span, message);
-    }
-}
-
-/// `template int S<int>::x;`, `template void S<int>::f();`, `template int x<int>;`: members of class
-/// templates that are not templates themselves, and variables. False for other templates.
-fn check_instantiated_member<'a>(
-    cx: &mut Checker<'a>,
-    instantiation: &'a ast::ExplicitInstantiation,
-) -> bool {
-    let path = &instantiation.path;
-    let found = cx.without_access(|cx| cx.quietly(|cx| path::resolve(cx, path)));
-    let Ok(Ok(target)) = found else { return false };
-    match target.found {
-        Found::Variable(decl) => {
-            let args = target.args.map(|args| template_args::explicit(cx, args));
-            variable::global_of(cx, decl, args, path.span);
-            true
-        }
-        Found::Functions(decls) => {
-            let is_method = |decl: &FnDeclId| {
-                let decl = cx.functions.decl(*decl);
-                decl.owner.is_some() && decl.template.is_none()
-            };
-            let methods: Vec<FnDeclId> = decls.iter().copied().filter(is_method).collect();
-            if methods.is_empty() || methods.len() < decls.len() || instantiation.params.is_none() {
-                return false;
-            }
-            let count = instantiation.params.as_ref().map_or(0, Vec::len);
-            for decl in methods {
-                // All overloads with this number of parameters are checked.
-                if cx.functions.decl(decl).ast.params.len() == count
-                    && let Some(func) = function::instantiate(cx, decl, Rc::from([]), path.span)
-                {
-                    check_explicitly_instantiated(cx, func, path.span);
-                }
-            }
-            true
-        }
-        _ => false,
-    }
-}
-
-fn check_if_defined(cx: &mut Checker<'_>, func: FuncId) {
-    if function::has_code(cx, func) {
-        function::ensure_body(cx, func);
-    }
-}
-
-/// `template <> void f(int) { … }`, `template <> struct S<int> { … };`
-fn check_specialisation<'a>(cx: &mut Checker<'a>, id: ItemId, item: &'a Item, scope: ScopeId) {
-    match &item.kind {
-        ItemKind::Record(record) => {
-            if let (Some(name), Some(args)) = (record.name, &record.specialisation)
-                && record.scope.is_none()
-            {
-                let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, name));
-                let Some(Found::ClassTemplate(template)) = found else { return };
-                let ty = cx.in_scope(scope, |cx| class_of(cx, &template, args, record.span));
-                if let Some(ty) = ty.filter(|_| record.members.is_some()) {
-                    check_record(cx, ty, record.span);
-                }
-            }
-        }
-        ItemKind::Function(function) if function.scope.is_none() && function.name.ordinary().is_some() => {
-            let entrance = Entrance {
-                name: String::new(),
-                item: id,
-                span: function.span,
-                kind: EntranceKind::VisibleDeclaration,
-            };
-            if let Some(func) = kernel::function(cx, &entrance) {
-                check_if_defined(cx, func);
-            }
-        }
-        ItemKind::Variable(variable) if variable.declarator.scope.is_none() => {
-            let name = variable.declarator.name;
-            let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, name));
-            if !matches!(found, Some(Found::Variable(decl)) if decl.template.is_some()) {
-                let message = format!("no variable template `{name}` for this specialisation");
-                cx.error("no-matching-template", variable.span, message);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn class_of<'a>(
-    cx: &mut Checker<'a>,
-    template: &entities::ClassTemplate<'a>,
-    args: &'a [ast::TemplateArg],
-    span: Span,
-) -> Option<Ty> {
-    let explicit = template_args::explicit(cx, args);
-    template_args::class_from_args(cx, template, explicit, span)
 }

@@ -18,15 +18,18 @@ pub(in crate::sema) fn find_definition<'a>(
     id: FuncId,
     decl_id: FnDeclId,
 ) -> Option<Definition<'a>> {
+    let has_body = |definition: &Definition<'a>| {
+        matches!(definition.ast.body, FunctionBody::Block(_) | FunctionBody::Default)
+    };
     if let Some(special) = specialisation(cx, id, decl_id) {
-        return Some(special);
+        return Some(special).filter(has_body);
     }
     let decl = cx.functions.decl(decl_id);
     if let Some(owner) = decl.owner {
         // A body in the class gives way to a specialisation only.
         let least = if matches!(decl.ast.body, FunctionBody::None) { Fit::Any } else { Fit::Exact };
         if let Some(definition) = out_of_line::definition(cx, id, decl_id, owner, least) {
-            return Some(definition);
+            return Some(definition).filter(has_body);
         }
     }
     let decl = cx.functions.decl(decl_id);
@@ -80,7 +83,7 @@ fn later_definition<'a>(cx: &mut Checker<'a>, id: FuncId, decl_id: FnDeclId) -> 
     None
 }
 
-/// `template <> f<int>(…) { … }`, if these arguments have one.
+/// `template <> f<int>(…) { … }`, if these arguments have one; it may be declared alone.
 pub(in crate::sema) fn specialisation<'a>(
     cx: &mut Checker<'a>,
     id: FuncId,
@@ -94,25 +97,33 @@ pub(in crate::sema) fn specialisation<'a>(
         return member_specialisation(cx, id, decl_id, owner);
     }
     let mut items = Vec::new();
-    cx.table.own_decls(ns, key, &mut |decl| {
-        if let Decl::Item(item) = decl {
-            items.push(item);
-        }
-    });
+    // A template of an inline namespace may be specialised in the namespace around it.
+    for ns in cx.table.enclosing_set(ns) {
+        cx.table.own_decls(ns, key, &mut |decl| {
+            if let Decl::Item(item) = decl {
+                items.push(item);
+            }
+        });
+    }
+    let mut declared = None;
     for item in items {
         let entry = cx.table.entry(item);
         let (ItemKind::Function(ast), Some(template)) = (&entry.item.kind, &entry.item.template) else {
             continue;
         };
-        if !template.params.is_empty() || matches!(ast.body, FunctionBody::None) {
+        if !template.params.is_empty() {
             continue;
         }
         let scope = cx.scopes.of_item(item);
         if specialises(cx, ast, scope, id, decl_id) {
-            return Some(Definition { ast, scope });
+            let definition = Definition { ast, scope };
+            if !matches!(ast.body, FunctionBody::None) {
+                return Some(definition);
+            }
+            declared.get_or_insert(definition);
         }
     }
-    None
+    declared
 }
 
 /// The same in a class, between its members.
@@ -137,7 +148,8 @@ fn member_specialisation<'a>(
     None
 }
 
-fn specialises<'a>(
+/// Whether a full specialisation is of that template and has the instance's arguments.
+pub(in crate::sema) fn specialises<'a>(
     cx: &mut Checker<'a>,
     ast: &'a ast::Function,
     scope: ScopeId,
@@ -157,7 +169,7 @@ fn specialises<'a>(
             let bound = cx.quietly(|cx| {
                 cx.in_scope(scope, |cx| {
                     let explicit = template_args::explicit(cx, written);
-                    signature::args_with_deduction(cx, decl_id, explicit, &own)
+                    signature::args_with_deduction(cx, decl_id, explicit, &own, ret)
                 })
             });
             bound.ok().flatten().is_some_and(|bound| bound == args)

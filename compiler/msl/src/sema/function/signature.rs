@@ -6,7 +6,7 @@ use crate::hir::{LocalId, QualTy, Ty, TyKind};
 use crate::sema::checker::{Checker, space_of};
 use crate::sema::entities::{FnDeclId, LocalDecl, TArg};
 use crate::sema::function::Functions;
-use crate::sema::pattern::Pat;
+use crate::sema::pattern::{ArgPat, Pat};
 use crate::sema::record::Records;
 use crate::sema::scopes::{ScopeId, ScopeKind};
 use crate::sema::template_args::ExplicitArg;
@@ -163,19 +163,36 @@ pub(in crate::sema) fn add_param_types<'a>(
     true
 }
 
-/// The template arguments that explicit ones and the parameter types together give.
+/// The template arguments that explicit ones and the types of a declared function together give (C++14
+/// [temp.deduct.decl]).
 pub(in crate::sema) fn args_with_deduction<'a>(
     cx: &mut Checker<'a>,
     decl_id: FnDeclId,
     explicit: Vec<ExplicitArg<'a>>,
     types: &[QualTy],
+    ret: Option<QualTy>,
 ) -> Option<Rc<[TArg]>> {
     let decl = cx.functions.decl(decl_id);
-    let (template, scope, span) = (decl.template?, decl.scope, decl.ast.span);
+    let (template, scope, ast) = (decl.template?, decl.scope, decl.ast);
+    let span = ast.span;
     let mut deduced = overload::explicit_prefix(cx, decl_id, explicit, span)?;
     let patterns = patterns_of(cx, decl_id);
-    for (pattern, &ty) in patterns.iter().zip(types) {
-        deduce::from_param_type(cx, pattern, ty, &mut deduced);
+    for (n, (pattern, param)) in patterns.iter().zip(&ast.params).enumerate() {
+        if overload::is_pack(param) {
+            let rest: Vec<TArg> = types.iter().skip(n).map(|&ty| TArg::Type(ty)).collect();
+            let pack = ArgPat::Pack(Box::new(ArgPat::Type(pattern.clone())));
+            deduce::from_args(cx, &[pack], &rest, &mut deduced);
+        } else if let Some(&ty) = types.get(n) {
+            deduce::from_param_type(cx, pattern, ty, &mut deduced);
+        }
+    }
+    let written = match &ast.name {
+        FunctionName::Operator(OperatorName::Conversion(ty)) => Some(&**ty),
+        _ => ast.ret.as_ref().filter(|ret| !mentions_auto(ret)),
+    };
+    if let (Some(written), Some(ret)) = (written, ret) {
+        let pattern = cx.in_scope(scope, |cx| pattern::of_type(cx, written, &template.params));
+        deduce::from_type(cx, &pattern, ret, &mut deduced);
     }
     specialise::finish_deduction(cx, &template.params, deduced, scope, span)
 }

@@ -20,14 +20,7 @@ pub(in crate::sema) fn function(cx: &mut Checker<'_>, entrance: &Entrance) -> Op
             let name = function.name.ordinary()?;
             let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, name));
             let Some(Found::Functions(decls)) = found else { return None };
-            instantiated_by_signature(
-                cx,
-                &decls,
-                function.specialisation.as_deref(),
-                &function.params,
-                scope,
-                entrance.span,
-            )
+            instantiated_by_signature(cx, &decls, Signature::of(function), scope, entrance.span)
         }
         ItemKind::Function(function) => {
             let decl = cx.functions.declare(function, None, scope, None);
@@ -64,33 +57,58 @@ pub(in crate::sema) fn instantiated<'a>(
     let templates: Vec<FnDeclId> =
         decls.iter().copied().filter(|&decl| cx.functions.decl(decl).template.is_some()).collect();
     match &instantiation.params {
-        Some(params) => instantiated_by_signature(cx, &templates, target.args, params, scope, path.span),
+        Some(params) => {
+            let ret = instantiation.ty.as_ref();
+            let signature = Signature { args: target.args, params, ret };
+            instantiated_by_signature(cx, &templates, signature, scope, path.span)
+        }
         None => overload::function_without_call(cx, &templates, target.args, path.span),
     }
 }
 
-/// The specialisation that a written signature names.
-fn instantiated_by_signature<'a>(
-    cx: &mut Checker<'a>,
-    decls: &[FnDeclId],
+/// What a specialisation or instantiation of a function template is written with.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sema) struct Signature<'a> {
     args: Option<&'a [ast::TemplateArg]>,
     params: &'a [ast::Param],
+    ret: Option<&'a ast::Type>,
+}
+
+impl<'a> Signature<'a> {
+    /// Of a full specialisation.
+    pub(in crate::sema) fn of(ast: &'a ast::Function) -> Self {
+        let ret = match &ast.name {
+            ast::FunctionName::Operator(ast::OperatorName::Conversion(ty)) => Some(&**ty),
+            _ => ast.ret.as_ref(),
+        };
+        Self { args: ast.specialisation.as_deref(), params: &ast.params, ret }
+    }
+}
+
+/// The specialisation that a written signature names.
+pub(in crate::sema) fn instantiated_by_signature<'a>(
+    cx: &mut Checker<'a>,
+    decls: &[FnDeclId],
+    signature: Signature<'a>,
     scope: ScopeId,
     span: Span,
 ) -> Option<FuncId> {
     let errors = cx.diagnostics.error_count();
-    let (explicit, types) = cx.in_scope(scope, |cx| {
+    let Signature { args, params, ret } = signature;
+    let ret = ret.filter(|ret| !function::mentions_auto(ret) && !matches!(ret.kind, ast::TypeKind::Error));
+    let (explicit, types, ret) = cx.in_scope(scope, |cx| {
         let explicit = args.map_or_else(Vec::new, |args| template_args::explicit(cx, args));
         let types: Vec<QualTy> =
             params.iter().map(|param| resolve_type::resolve_param(cx, &param.ty)).collect();
-        (explicit, types)
+        let ret = ret.and_then(|ret| cx.quietly(|cx| resolve_type::resolve(cx, ret)).ok());
+        (explicit, types, ret)
     });
     if cx.diagnostics.error_count() > errors {
         return None;
     }
     let mut mismatch = None;
     for &decl in decls {
-        match instance_of_signature(cx, decl, explicit.clone(), &types, span) {
+        match instance_of_signature(cx, decl, explicit.clone(), &types, ret, span) {
             Ok(func) => return Some(func),
             Err(found) => mismatch = mismatch.or(found),
         }
@@ -112,18 +130,25 @@ fn instance_of_signature<'a>(
     decl: FnDeclId,
     explicit: Vec<ExplicitArg<'a>>,
     types: &[QualTy],
+    ret: Option<QualTy>,
     span: Span,
 ) -> Result<FuncId, Option<FuncId>> {
-    if cx.functions.decl(decl).ast.params.len() != types.len() {
+    let params = &cx.functions.decl(decl).ast.params;
+    if params.len() != types.len() && !params.iter().any(overload::is_pack) {
         return Err(None);
     }
     let args = cx
-        .quietly(|cx| function::args_with_deduction(cx, decl, explicit, types))
+        .quietly(|cx| function::args_with_deduction(cx, decl, explicit, types, ret))
         .ok()
         .flatten()
         .ok_or(None)?;
     let func = cx.quietly(|cx| function::instantiate(cx, decl, args, span)).ok().flatten().ok_or(None)?;
     // Top-level qualifiers of parameters do not matter.
-    let same = cx.functions.inst(func).params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
+    let params = &cx.functions.inst(func).params;
+    let has_ret = match (cx.functions.inst(func).ret, ret) {
+        (Some(own), Some(written)) => own.ty == written.ty,
+        _ => true,
+    };
+    let same = has_ret && params.len() == types.len() && params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
     if same { Ok(func) } else { Err(Some(func)) }
 }

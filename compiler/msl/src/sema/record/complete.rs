@@ -29,6 +29,8 @@ struct Members {
     fields: Vec<FieldInfo>,
     /// The unnamed bit-fields.
     padding: Vec<Padding>,
+    /// The base classes, with their fields and access.
+    bases: Vec<(RecordId, Option<u32>, Access)>,
 }
 
 /// Types the members and lays the record out. Reports when that is impossible.
@@ -52,6 +54,7 @@ pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) 
     }
     declare::declare_members(cx, id);
     cx.records.get_mut(id).state = RecordState::Completing;
+    cx.records.instantiated.insert(id, span);
     let ok = cx.once(Deferred::Record(id), |cx| complete_in_trace(cx, id, span));
     cx.types.records[id.0 as usize].is_complete = ok;
     cx.records.get_mut(id).state = RecordState::Complete;
@@ -87,7 +90,14 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
     let function = std::mem::replace(&mut cx.function, outside);
     cx.in_scope(scope, |cx| {
         for base in &ast.bases {
-            ok &= complete_bases(cx, id, base, &mut members.fields);
+            ok &= complete_bases(cx, id, base, &mut members);
+        }
+        // Only now, so that the name of one base is not looked up in another.
+        let inst = cx.records.get_mut(id);
+        for (base, field, access) in members.bases.drain(..) {
+            inst.bases.push((base, field));
+            inst.access.bases.insert(base, access);
+            inst.access.hides_data |= access != Access::Public;
         }
         aligns.resize(members.fields.len(), FieldAlign::default());
         for item in items {
@@ -113,7 +123,7 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
     if is_union {
         refuse_several_initialisers(&mut cx.diagnostics, items);
     }
-    let Members { mut fields, padding } = members;
+    let Members { mut fields, padding, .. } = members;
     if ast.is_packed {
         aligns.iter_mut().for_each(|field| field.is_packed = true);
     }
@@ -176,10 +186,10 @@ fn complete_bases<'a>(
     cx: &mut Checker<'a>,
     id: RecordId,
     base: &'a ast::Base,
-    fields: &mut Vec<FieldInfo>,
+    members: &mut Members,
 ) -> bool {
     if !base.is_pack {
-        return complete_base(cx, id, &base.ty, base.access, fields);
+        return complete_base(cx, id, &base.ty, base.access, members);
     }
     let Some(length) = cx.scopes.pack_length_of_type(&base.ty) else {
         cx.error("not-a-pack", base.ty.span, "`...` needs a parameter pack before it");
@@ -187,7 +197,7 @@ fn complete_bases<'a>(
     };
     (0..length).all(|n| {
         !cx.diagnostics.gave_up()
-            && cx.with_pack_index(n, |cx| complete_base(cx, id, &base.ty, base.access, fields))
+            && cx.with_pack_index(n, |cx| complete_base(cx, id, &base.ty, base.access, members))
     })
 }
 
@@ -196,7 +206,7 @@ fn complete_base<'a>(
     id: RecordId,
     base: &'a ast::Type,
     access: Access,
-    fields: &mut Vec<FieldInfo>,
+    members: &mut Members,
 ) -> bool {
     let ty = match &base.kind {
         TypeKind::Path(path) => path::resolve_class_or_type(cx, path).unwrap_or(QualTy::plain(Ty::ERROR)),
@@ -222,15 +232,15 @@ fn complete_base<'a>(
     if !complete(cx, base_id, base.span) {
         return false;
     }
-    if cx.records.get(id).bases.iter().any(|(known, _)| *known == base_id) {
+    if members.bases.iter().any(|(known, ..)| *known == base_id) {
         let message = format!("`{}` is a direct base twice", cx.types.record(base_id).name);
         cx.error("bad-base", base.span, message);
         return false;
     }
     let is_empty = cx.types.record(base_id).fields.is_empty();
-    let field = (!is_empty).then_some(fields.len() as u32);
+    let field = (!is_empty).then_some(members.fields.len() as u32);
     if !is_empty {
-        fields.push(FieldInfo {
+        members.fields.push(FieldInfo {
             name: Name::EMPTY,
             ty: QualTy::plain(ty.ty),
             offset: 0,
@@ -240,10 +250,7 @@ fn complete_base<'a>(
         });
         cx.records.get_mut(id).field_inits.push(None);
     }
-    let inst = cx.records.get_mut(id);
-    inst.bases.push((base_id, field));
-    inst.access.bases.insert(base_id, access);
-    inst.access.hides_data |= access != Access::Public;
+    members.bases.push((base_id, field, access));
     true
 }
 

@@ -12,8 +12,8 @@ use crate::sema::function::Functions;
 use crate::sema::path::segment_key;
 use crate::sema::record::Records;
 use crate::sema::scopes::{ScopeId, ScopeKind};
-use crate::sema::specialise;
 use crate::sema::table::function_key;
+use crate::sema::{out_of_line, specialise};
 
 /// Chooses the specialisation and makes the member names known.
 pub(in crate::sema) fn declare_members(cx: &mut Checker<'_>, id: RecordId) {
@@ -27,6 +27,13 @@ pub(in crate::sema) fn declare_members(cx: &mut Checker<'_>, id: RecordId) {
         let record = cx.records.get_mut(id);
         record.ast = Some(ast);
         record.scope = scope;
+    } else if let Some(ast) = cx.records.get(id).ast
+        && let Some(owner) = cx.scopes.record(cx.records.get(id).decl_scope)
+        && let Some((definition, position)) = out_of_line::class_definition(cx, ast, None, owner)
+    {
+        let record = cx.records.get_mut(id);
+        record.ast = Some(definition);
+        record.scope = position.scope;
     }
     let outer = cx.records.get(id).scope;
     let scope = cx.scopes.add(outer, ScopeKind::Record(id));

@@ -10,6 +10,7 @@ use crate::sema::scopes::ScopeId;
 use crate::sema::specialise::ClassSpecialisation;
 use crate::sema::table::{Tag, tag_of};
 use crate::token::Name;
+use anymetal_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -34,6 +35,8 @@ pub(in crate::sema) struct Records<'a> {
     ids: FxHashMap<RecordKey, RecordId>,
     /// The specialisations of each class template, by its identity.
     pub(in crate::sema) specialisations: FxHashMap<(NodeId, ScopeId), Rc<[ClassSpecialisation<'a>]>>,
+    /// Where each instance of a class template was first needed complete.
+    pub(in crate::sema) instantiated: FxHashMap<RecordId, Span>,
     pub(super) usings: Usings,
     /// Whether names are resolved without access control.
     pub(in crate::sema) ignores_access: bool,
@@ -42,6 +45,11 @@ pub(in crate::sema) struct Records<'a> {
 impl<'a> Records<'a> {
     pub(in crate::sema) fn get(&self, id: RecordId) -> &RecordInst<'a> {
         &self.insts[id.0 as usize]
+    }
+
+    /// The number of classes so far; their ids are the numbers below.
+    pub(in crate::sema) fn count(&self) -> usize {
+        self.insts.len()
     }
 
     pub(in crate::sema) fn get_mut(&mut self, id: RecordId) -> &mut RecordInst<'a> {

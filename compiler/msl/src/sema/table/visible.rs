@@ -115,7 +115,18 @@ impl Layer {
         self.parent(only).filter(|&parent| self.encloses(parent, from)).map(|_| only)
     }
 
-    fn encloses(&self, outer: NsId, inner: NsId) -> bool {
+    /// A namespace and those that it is a part of because it is inline, innermost first (C++14
+    /// [namespace.def.9], the enclosing namespace set).
+    pub(in crate::sema) fn enclosing_set(&self, ns: NsId) -> Vec<NsId> {
+        let outer = |&ns: &NsId| {
+            let info = self.ns_info(ns);
+            info.parent.filter(|_| info.is_inline)
+        };
+        std::iter::successors(Some(ns), outer).collect()
+    }
+
+    /// Whether a namespace is another or one around it.
+    pub(in crate::sema) fn encloses(&self, outer: NsId, inner: NsId) -> bool {
         std::iter::successors(Some(inner), |&ns| self.parent(ns)).any(|ns| ns == outer)
     }
 }

@@ -464,3 +464,63 @@ fn traits_know_special_members() {
          static_assert(!__is_trivial(Made) && __is_trivially_copyable(Made));",
     );
 }
+
+#[test]
+fn members_defined_outside_of_their_class() {
+    accept(
+        "template <class T, class U = int> struct C {
+             struct D;
+             template <class V> constexpr V f(V v, T t) const;
+             template <class V> struct E;
+             struct G { template <class W> constexpr int m(W w) const; };
+             int B;
+             constexpr int hidden() const;
+         };
+         template <class T, class U> struct C<T, U>::D { T x; constexpr int g() const; };
+         template <class A, class B> constexpr int C<A, B>::D::g() const { return x; }
+         template <class A, class B> template <class V>
+         constexpr V C<A, B>::f(V v, A t) const { return v + t; }
+         template <class A, class B> template <class V>
+         struct C<A, B>::E { V a; A b; constexpr V h(A c) const; };
+         template <class A, class B> template <class X>
+         constexpr X C<A, B>::E<X>::h(A c) const { return a + b + c; }
+         template <class A, class B> template <class W>
+         constexpr int C<A, B>::G::m(W w) const { return w * 2; }
+         template <class A, class B> constexpr int C<A, B>::hidden() const { return B; }
+         static_assert(C<int>::D{3}.g() == 3 && C<int>().f(1, 2) == 3);
+         static_assert(C<int>::E<char>{1, 3}.h(4) == 8 && C<int>::G().m(2) == 4);
+         static_assert(C<int>().hidden() == 0);
+
+         template <> template <> constexpr int C<float>::f(int v, float t) const { return 7; }
+         template <> template <class V> constexpr V C<uchar>::f(V v, uchar t) const { return 8; }
+         template <> struct C<char>::D { int y; constexpr int q() const; };
+         constexpr int C<char>::D::q() const { return y + 1; }
+         template <> template <> struct C<int>::E<float> { float z[3]; };
+         template <class A, class B> template <class X> struct C<A, B>::E<X*> { X w[5]; };
+         static_assert(C<float>().f(1, 2.0f) == 7 && C<float>().f(1.0f, 2.0f) == 3.0f);
+         static_assert(C<uchar>().f(1, 2) == 8 && C<char>::D{1}.q() == 2);
+         static_assert(sizeof(C<int>::E<float>) == 12 && sizeof(C<int>::E<int*>) == 20);
+
+         struct P { template <class T> constexpr T id(T t) const; struct Q; template <class T> struct R; };
+         template <class T> constexpr T P::id(T t) const { return t; }
+         struct P::Q { int i; constexpr int z() const; };
+         constexpr int P::Q::z() const { return i; }
+         template <class T> struct P::R { T r; constexpr T get() const; };
+         template <class T> constexpr T P::R<T>::get() const { return r; }
+         static_assert(P().id(3) == 3 && P::Q{4}.z() == 4 && P::R<int>{5}.get() == 5);",
+    );
+}
+
+#[test]
+fn templates_of_inline_namespaces_are_specialised_outside() {
+    accept(
+        "namespace n { inline namespace m { template <class T> constexpr int f(T) { return 1; } }
+             template <> constexpr int f(char) { return 2; }
+             template <> constexpr int f<short>(short) { return 3; }
+             template int f(long); }
+         static_assert(n::f(1) == 1 && n::f('a') == 2 && n::f(short(1)) == 3);
+         template <class T> constexpr T only() { return 1; }
+         template <> constexpr float only() { return 2; }
+         static_assert(only<int>() == 1 && only<float>() == 2);",
+    );
+}

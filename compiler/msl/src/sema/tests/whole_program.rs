@@ -194,3 +194,17 @@ fn default_arguments_of_declarations() {
     reject("constant int a = 1; void f(int a, int b = a);", &["not-captured"]);
     accept("void f(int, int = 1); void f(int = 2, int); template <typename... T> void g(int = 1, T...);");
 }
+
+#[test]
+fn friends_of_instances_are_functions_of_the_namespace() {
+    let two = "template <class T> struct A { friend void f(int) {} };
+               template <class T> struct B { friend void f(int) {} };";
+    reject(&format!("{two} void g() {{ A<int> a; B<int> b; }}"), &["redefinition"]);
+    accept(&format!("{two} void g() {{ A<int> a; }}"));
+    reject(
+        "template <class T> struct A { friend void f(T) {} }; void g() { A<int> a; } void f(int) {}",
+        &["redefinition"],
+    );
+    reject("void f(int); template <class T> struct A { friend int f(int); };", &["redefinition"]);
+    accept("template <class T> struct A { friend void f(T) {} }; void g() { A<int> a; A<float> b; }");
+}

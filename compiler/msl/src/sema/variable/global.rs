@@ -11,7 +11,7 @@ use crate::sema::collect::ProgramData;
 use crate::sema::diagnostics::{Deferred, Diagnostics};
 use crate::sema::entities::{GlobalVarId, TArg, VarDecl};
 use crate::sema::fn_context::Returns;
-use crate::sema::out_of_line::Fit;
+use crate::sema::out_of_line::{Fit, Position};
 use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{evaluate, init, kernel, out_of_line, record, resolve_type, template_args, variable};
@@ -268,7 +268,8 @@ fn static_definition<'a>(
         if declarator.name != decl.variable.declarator.name || variable.init.is_none() {
             continue;
         }
-        if let Some((fit, scope)) = out_of_line::scope_of(cx, item, declarator.scope.as_ref(), record)
+        if let Some(Position { fit, scope, own: None }) =
+            out_of_line::position(cx, item, declarator.scope.as_ref(), record)
             && fit >= least
             && best.is_none_or(|(known, ..)| known < fit)
         {

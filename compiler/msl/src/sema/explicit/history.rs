@@ -1,0 +1,123 @@
+//! The explicit specialisations and instantiations of each entity so far.
+
+use crate::ast::NodeId;
+use crate::hir::{FuncId, RecordId};
+use crate::sema::diagnostics::Diagnostics;
+use crate::sema::entities::TArg;
+use crate::sema::scopes::ScopeId;
+use anymetal_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// An entity that explicit specialisations and instantiations name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Entity {
+    Class(RecordId),
+    Function(FuncId),
+    /// A variable: its declaration and scope, and the arguments of a template.
+    Variable(NodeId, ScopeId, Rc<[TArg]>),
+}
+
+/// The effect of a declaration on an entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Event {
+    Specialisation {
+        is_definition: bool,
+    },
+    /// `template …;`
+    Instantiation,
+    /// `extern template …;`
+    InstantiationDeclaration,
+}
+
+/// The declarations of one entity.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// The first explicit specialisation.
+    specialised: Option<Span>,
+    defined: Option<Span>,
+    instantiated: Option<Span>,
+    /// The first `extern template`.
+    declared: Option<Span>,
+    /// An instantiation while the template had no definition.
+    failed: bool,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(in crate::sema) struct History {
+    states: FxHashMap<Entity, State>,
+}
+
+impl History {
+    /// Records a declaration, and reports it if earlier declarations exclude it. `name` is the entity's, for
+    /// messages.
+    pub(super) fn add(
+        &mut self,
+        diagnostics: &mut Diagnostics,
+        entity: Entity,
+        event: Event,
+        name: &str,
+        span: Span,
+    ) {
+        let state = self.states.entry(entity).or_default();
+        let problem = match event {
+            Event::Specialisation { is_definition } => {
+                let problem = state.excludes_specialisation(is_definition, name);
+                state.specialised.get_or_insert(span);
+                // Instantiations before have no effect any more.
+                (state.instantiated, state.declared) = (None, None);
+                if is_definition {
+                    state.defined.get_or_insert(span);
+                }
+                problem
+            }
+            Event::Instantiation => {
+                let problem = state
+                    .instantiated
+                    .map(|at| (at, format!("duplicate explicit instantiation of `{name}`")));
+                state.instantiated.get_or_insert(span);
+                problem
+            }
+            Event::InstantiationDeclaration => {
+                state.declared.get_or_insert(span);
+                state.instantiated.map(|at| {
+                    let message = "explicit instantiation declaration (with `extern`) follows explicit \
+                                   instantiation definition (without `extern`)";
+                    (at, message.to_owned())
+                })
+            }
+        };
+        if let Some((earlier, message)) = problem {
+            let diagnostic = Diagnostic::error("explicit-instantiation", span, message);
+            diagnostics.report(diagnostic.with_note(earlier, "the other declaration is here"));
+        }
+    }
+
+    /// Whether the entity is instantiated explicitly so far; the declaration.
+    pub(super) fn instantiated(&self, entity: &Entity) -> Option<Span> {
+        self.states.get(entity).and_then(|state| state.instantiated)
+    }
+
+    /// Records that an entity was instantiated without a definition; false if that is known.
+    pub(super) fn fail(&mut self, entity: &Entity) -> bool {
+        !std::mem::replace(&mut self.states.entry(entity.clone()).or_default().failed, true)
+    }
+
+    /// Whether the entity is specialised explicitly so far.
+    pub(super) fn is_specialised(&self, entity: &Entity) -> bool {
+        self.states.get(entity).is_some_and(|state| state.specialised.is_some())
+    }
+}
+
+impl State {
+    fn excludes_specialisation(&self, is_definition: bool, name: &str) -> Option<(Span, String)> {
+        if is_definition && let Some(earlier) = self.defined {
+            return Some((earlier, format!("redefinition of `{name}`")));
+        }
+        // Instantiations after the first specialisation have no effect.
+        let has_effect = self.specialised.is_none() && !self.failed;
+        let earlier = self.instantiated.or(self.declared).filter(|_| has_effect)?;
+        Some((earlier, format!("explicit specialization of `{name}` after instantiation")))
+    }
+}
