@@ -37,7 +37,6 @@ fn unknown_forms_are_ignored_with_a_warning() {
         ("#pragma METAL fp contract", "pragma", ""),
         ("#pragma METAL fp", "pragma", ""),
         ("#pragma METAL fp contract(off) exact(on)", "exact", "<contract Off> "),
-        ("#pragma clang fp reassociate(off)", "reassociate", ""),
         ("#pragma STDC FP_CONTRACT MAYBE", "MAYBE", ""),
         ("#pragma STDC FP_CONTRACT", "pragma", ""),
         ("#pragma STDC FP_EXACT ON", "FP_EXACT", ""),
@@ -82,4 +81,17 @@ fn strings_join_but_not_over_other_tokens() {
         expand("\"a\" \"b\" u8\"c\" ; \"d\"\n#pragma unroll\n\"e\""),
         "\"abc\" ; \"d\" <unroll Enable> \"e\""
     );
+}
+
+#[test]
+fn options_of_clang_are_checked() {
+    for option in ["reassociate(off)", "reciprocal(on) exceptions(maytrap)", "eval_method(source)"] {
+        let run = run(&format!("#pragma clang fp {option}\nx"));
+        assert!(run.ids().is_empty(), "of {option:?}");
+        assert_eq!(run.text(), "x", "of {option:?}");
+    }
+    for option in ["", "exact(on)", "contract on", "contract(maybe)", "contract(fast"] {
+        let run = run(&format!("#pragma clang fp {option}\nx"));
+        assert_eq!(run.only().id, "invalid-pragma", "of {option:?}");
+    }
 }
