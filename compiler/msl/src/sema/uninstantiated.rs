@@ -14,7 +14,9 @@ use super::fn_context::Returns;
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
 use super::whole_program;
-use super::{call, default_arguments, explicit, expr, function, lookup, noexcept, record, resolve_type, stage};
+use super::{
+    call, default_arguments, explicit, expr, function, lookup, noexcept, record, resolve_type, stage,
+};
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty};
 use anymetal_diagnostics::Span;

@@ -10,9 +10,9 @@ use super::kernel::{self, Entrance, EntranceKind};
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer, Tag, function_key, tag_of};
 use super::{
-    access, call, collect, default_arguments, defaulted, entities, enumeration, function, lookup, noexcept,
-    overload, path, record, redeclare, resolve_type, special, specialise, stage, static_members,
-    template_args, template_redeclare, uninstantiated, using_rules, variable,
+    access, call, collect, default_arguments, defaulted, enumeration, function, lookup, noexcept, overload,
+    path, record, redeclare, resolve_type, specialise, stage, static_members, template_redeclare,
+    uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
 use crate::hir::{FuncId, RecordId, Ty};

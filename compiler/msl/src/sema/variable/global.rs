@@ -3,7 +3,7 @@
 //! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself
 //! is found by being [`GlobalValue::Pending`].
 
-use super::{GlobalValue, Globals, function_constant, local};
+use super::{GlobalValue, function_constant, local};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
 use crate::sema::checker::Checker;
