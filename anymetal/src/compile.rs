@@ -108,6 +108,16 @@ impl CompiledLibrary {
         Ok(self.of_source()?.visible_functions().to_vec())
     }
 
+    /// Checks the whole source; ready code has been checked.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self {
+            CompiledLibrary::Source { .. } | CompiledLibrary::Sanitized(_) => {
+                Ok(self.of_source()?.check()?)
+            }
+            CompiledLibrary::Artifact { .. } => Ok(()),
+        }
+    }
+
     /// The type of a visible function, in MSL.
     pub(crate) fn function_type(&self, name: &str) -> Result<String, Error> {
         Ok(self.of_source()?.function_type(name)?)

@@ -278,6 +278,17 @@ impl Library {
         &self.label
     }
 
+    /// Checks all kernels and the functions that they reach; without it, a kernel is checked when it is
+    /// reflected or its pipeline is made. Each function is checked once, and nothing of a source that the cache
+    /// on disk knows to be right.
+    ///
+    /// # Errors
+    /// [`Error::Compile`] with all diagnostics. Parts of the language that are not supported here are not an
+    /// error, since a kernel that does not use them compiles.
+    pub fn check(&self) -> Result<(), Error> {
+        self.compiled.check()
+    }
+
     /// Makes a kernel ready to run: by its name, or with a label, function constants and known threadgroup
     /// sizes by a [`PipelineDescriptor`].
     pub fn pipeline(&self, kernel: impl Into<PipelineDescriptor>) -> Result<Pipeline, Error> {

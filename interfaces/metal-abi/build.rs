@@ -1,11 +1,11 @@
-//! Satisfies the libraries that `objc2`, `objc2-foundation` and `dispatch2` name on the linker's
+//! Satisfies the libraries that `objc2`, `objc2-foundation`, `dispatch2`, `block` and `metal` name on the linker's
 //! command line: their symbols are in this crate, so empty linker scripts stand in for them.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-const LIBRARIES: [&str; 3] = ["objc", "gnustep-base", "dispatch"];
+const LIBRARIES: [&str; 5] = ["objc", "gnustep-base", "dispatch", "BlocksRuntime", "System"];
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");

@@ -5,6 +5,7 @@
 //! it is stored under a key of the source that was actually parsed.
 
 mod analysis;
+mod checking;
 mod describe;
 mod linking;
 mod one_kernel;

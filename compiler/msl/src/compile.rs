@@ -364,6 +364,16 @@ impl Library {
         })
     }
 
+    /// Checks every kernel and what it reaches, each function once. Functions that no kernel reaches are not
+    /// checked.
+    pub fn check_kernels(&self) -> Diagnostics {
+        on_large_stack(|| {
+            let mut sink = Sink::new();
+            self.unit.check_kernels(&self.handles(), &mut sink);
+            self.diagnostics(sink)
+        })
+    }
+
     fn diagnostics(&self, sink: Sink) -> Diagnostics {
         let list = self.warnings.apply(&self.map, sink.into_diagnostics());
         Diagnostics { map: self.map.clone(), list }

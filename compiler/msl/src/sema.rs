@@ -207,7 +207,7 @@ impl Unit {
         let entrances = kernel::entrances(&layer);
         let unit = Self { layer, entrances, warnings };
         if !sink.has_errors() && redeclare::may_repeat_functions(&unit.layer) {
-            unit.check_alone(sink, redeclare::check_functions);
+            unit.check_alone(&FunctionHandles::default(), sink, redeclare::check_functions);
         }
         unit
     }
@@ -215,13 +215,13 @@ impl Unit {
     /// Runs a check of the whole unit; an error of the system that leaves no thread leaves no report.
     fn check_alone(
         &self,
+        functions: &FunctionHandles,
         sink: &mut Sink,
         check: impl for<'a> Fn(&mut Checker<'a>, &'a Layer) + Sync + Send,
     ) {
         let found = on_large_stack(|| {
             let arena = Arena::default();
-            let functions = FunctionHandles::default();
-            let mut checker = Checker::new(&self.layer, &arena, self.links(&functions, Span::NONE));
+            let mut checker = Checker::new(&self.layer, &arena, self.links(functions, Span::NONE));
             check(&mut checker, &self.layer);
             checker.diagnostics.take()
         });
@@ -311,11 +311,20 @@ impl Unit {
     pub fn check_all(&self, sink: &mut Sink) {
         // A failure that the parser has reported is not reported again.
         let is_explained = sink.has_errors();
-        self.check_alone(sink, |checker, layer| {
+        self.check_alone(&FunctionHandles::default(), sink, |checker, layer| {
             whole_program::check(checker, layer, &self.entrances);
             if !is_explained {
                 checker.diagnostics.finish();
             }
+        });
+    }
+
+    /// Checks all kernels and what they reach, each function once: what checks of the kernels one by one find.
+    pub fn check_kernels(&self, functions: &FunctionHandles, sink: &mut Sink) {
+        self.check_alone(functions, sink, |checker, layer| {
+            check_static_assertions(checker, layer);
+            whole_program::check_kernels(checker, &self.entrances);
+            checker.diagnostics.finish();
         });
     }
 }

@@ -196,6 +196,14 @@ pub const VARIABLES: &[Variable] = &[
         "Whether kernels that would be interpreted are refused.",
     ),
     row(
+        Group::Checks,
+        "ANYMETAL_LIBRARY_CHECK",
+        None,
+        "`eager` or `lazy`",
+        "`eager`",
+        "When the kernels of a library are checked that a program over [Metal's API](metal-api.md) makes of source: when the library is made, which fails as with Metal, or each when its pipeline is made.",
+    ),
+    row(
         Group::Isolation,
         "ANYMETAL_ISOLATE",
         None,

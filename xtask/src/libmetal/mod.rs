@@ -13,6 +13,7 @@ mod types;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
@@ -28,12 +29,32 @@ const PREFIX: &str = "target/libmetal";
 pub(crate) const TESTS: [&str; 7] =
     ["test", "--workspace", "--locked", "--features", "anymetal-libmetal/clang-tests", "--test", "programs"];
 
-/// Names under which programs link with parts of what is one library here.
-const OTHER_NAMES: [&str; 5] = ["objc", "Foundation", "QuartzCore", "dispatch", "BlocksRuntime"];
+/// Names under which programs link with parts of what is one library here, and open it.
+const OTHER_NAMES: [&str; 10] = [
+    "BlocksRuntime",
+    "CoreFoundation",
+    "CoreGraphics",
+    "Foundation",
+    "MTLCompiler",
+    "MetalPerformanceShaders",
+    "QuartzCore",
+    "System",
+    "dispatch",
+    "objc",
+];
+
+/// What `anymetal doctor --program` takes the names from that Apple declares.
+pub(crate) const DECLARED: &str = "interfaces/metal-abi/inventory/declared.txt";
 
 /// Builds and installs; the arguments are `--prefix FOLDER` and `--release`, or `--library FILE` to install a
-/// library that was built before.
+/// library that was built before. `--declared` alone writes [`DECLARED`] instead.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
+    if let ["--declared"] = arguments {
+        let file = root.join(DECLARED);
+        let names = declared(root).map_err(|error| error.to_string())?;
+        fs::write(&file, names).map_err(|error| format!("{}: {error}", file.display()))?;
+        return Ok(file);
+    }
     let mut prefix = root.join(PREFIX);
     let mut profile = "debug";
     let mut library = None;
@@ -44,7 +65,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
             "--prefix" => prefix = rest.next().map(PathBuf::from).ok_or("--prefix wants a folder")?,
             "--library" => library = Some(rest.next().map(PathBuf::from).ok_or("--library wants a file")?),
             other => {
-                let options = "--prefix FOLDER, --library FILE and --release";
+                let options = "--prefix FOLDER, --library FILE and --release, or --declared";
                 return Err(format!("{other} is not understood: {options} are"));
             }
         }
@@ -77,16 +98,18 @@ fn install_library(built: &Path, folder: &Path) -> io::Result<()> {
     let library = folder.join("libMetal.so");
     let _absent = fs::remove_file(&library);
     fs::hard_link(built, &library).or_else(|_| fs::copy(built, &library).map(drop))?;
+    // Links, not linker scripts: programs that open libraries at run time (Python's `ctypes`) read ELF files, and
+    // the dynamic linker knows by the file that a name is of a library that it has.
     for name in OTHER_NAMES {
-        let script = "/* Everything is in one library. */\nINPUT(-lMetal)\n";
-        fs::write(folder.join(format!("lib{name}.so")), script)?;
+        let other = folder.join(format!("lib{name}.so"));
+        let _absent = fs::remove_file(&other);
+        std::os::unix::fs::symlink("libMetal.so", other)?;
     }
     Ok(())
 }
 
-fn install_headers(root: &Path, prefix: &Path) -> io::Result<()> {
-    let include = prefix.join("include");
-    copy_all(&root.join("interfaces/metal-abi/libmetal/include"), &include)?;
+/// The generated files of `objc2-metal`, in order, and what they declare.
+fn read_declarations(root: &Path) -> io::Result<(Vec<PathBuf>, Declarations)> {
     let generated = objc2_metal(root).map_err(io::Error::other)?.join("src/generated");
     let mut files: Vec<PathBuf> =
         fs::read_dir(generated)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
@@ -96,6 +119,23 @@ fn install_headers(root: &Path, prefix: &Path) -> io::Result<()> {
         let text = fs::read_to_string(file)?;
         declarations.read(&text).map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?;
     }
+    Ok((files, declarations))
+}
+
+/// The names of Metal's classes and methods, a line each.
+fn declared(root: &Path) -> io::Result<String> {
+    let (_, declarations) = read_declarations(root)?;
+    let interfaces = declarations.classes.values().chain(declarations.protocols.values());
+    let methods = interfaces.flat_map(|interface| &interface.methods);
+    let methods = methods.map(|method| format!("method {}\n", method.selector));
+    let classes = declarations.classes.keys().map(|name| format!("class {name}\n"));
+    Ok(classes.chain(methods).collect::<BTreeSet<String>>().into_iter().collect())
+}
+
+fn install_headers(root: &Path, prefix: &Path) -> io::Result<()> {
+    let include = prefix.join("include");
+    copy_all(&root.join("interfaces/metal-abi/libmetal/include"), &include)?;
+    let (files, declarations) = read_declarations(root)?;
     fs::create_dir_all(include.join("Metal"))?;
     fs::write(include.join("Metal/Metal.h"), header::write(&declarations))?;
     for file in &files {

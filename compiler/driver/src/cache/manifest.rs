@@ -16,6 +16,9 @@ pub(crate) struct Manifest {
     pub(crate) visible_functions: Vec<String>,
     /// Diagnostics that did not stop the compilation, as text; empty if there were none.
     pub(crate) warnings: String,
+    /// Whether [`crate::Library::check`] found no error in it.
+    #[serde(default)]
+    pub(crate) is_checked: bool,
 }
 
 impl Manifest {

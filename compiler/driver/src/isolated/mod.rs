@@ -111,7 +111,8 @@ pub(crate) fn parse(
     call.add_source(&parsed, source, key, Vec::new());
     match call.ask(Ask::Parse)?.0 {
         Answer::Manifest { kernels, visible_functions, warnings } => {
-            let manifest = Manifest { probes: parsed.probes(), kernels, visible_functions, warnings };
+            let probes = parsed.probes();
+            let manifest = Manifest { probes, kernels, visible_functions, warnings, is_checked: false };
             Ok((parsed, manifest))
         }
         _ => Err(unexpected()),
@@ -279,6 +280,13 @@ pub(crate) fn family_refusal(
     let (kernel, specialisation) = (kernel.to_owned(), specialisation.clone());
     match ask(pool, library, Ask::Family { kernel, specialisation, family })?.0 {
         Answer::Family(refusal) => Ok(refusal),
+        _ => Err(unexpected()),
+    }
+}
+
+pub(crate) fn check(pool: &Pool, library: &Library) -> Result<(), CompileError> {
+    match ask(pool, library, Ask::Check)?.0 {
+        Answer::Checked => Ok(()),
         _ => Err(unexpected()),
     }
 }

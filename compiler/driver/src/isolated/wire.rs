@@ -197,6 +197,8 @@ pub(super) enum Ask {
     Family { kernel: String, specialisation: Specialisation, family: Family },
     /// [`Answer::Sources`].
     Sources,
+    /// [`Answer::Checked`].
+    Check,
     /// [`Answer::MetalSource`].
     MetalSource { kernel: String, specialisation: Specialisation },
     /// Of what is asked.
@@ -268,6 +270,7 @@ pub(super) enum Answer {
     },
     Family(Option<FamilyRefusal>),
     Sources(Vec<MarkedFile>),
+    Checked,
     /// The text in the bytes.
     MetalSource(MetalOptions),
     Refusal(Option<String>),

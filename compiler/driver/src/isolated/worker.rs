@@ -269,6 +269,10 @@ fn of_library(library: &Library, ask: Ask, blob: &mut Vec<u8>) -> Result<Answer,
             }
         }
         Ask::Sources => Answer::Sources(library.own_sources()?),
+        Ask::Check => {
+            library.check()?;
+            Answer::Checked
+        }
         Ask::MetalSource { kernel, specialisation } => {
             let source = library.metal_source(&kernel, &specialisation)?;
             blob.extend_from_slice(source.text.as_bytes());

@@ -101,6 +101,7 @@ impl Library {
             manifest: manifest.clone(),
             front: front.get().map_or_else(OnceLock::new, |front| OnceLock::from(front.clone())),
             modules: Mutex::new(Modules::default()),
+            checked: OnceLock::new(),
             linked: distinct,
         };
         Ok(Library::new(Arc::new(state)))

@@ -39,6 +39,8 @@ pub(crate) struct LibraryState {
     pub(super) manifest: Manifest,
     pub(super) front: OnceLock<Result<Arc<Front>, CompileError>>,
     pub(super) modules: Mutex<Modules>,
+    /// What [`super::Library::check`] found.
+    pub(super) checked: OnceLock<Result<(), CompileError>>,
     /// The functions of other libraries that its kernels may call.
     pub(super) linked: Vec<LinkedFunction>,
 }
@@ -126,7 +128,8 @@ impl LibraryState {
             };
         let modules = Mutex::new(Modules::default());
         let source = Arc::new(source);
-        Ok(LibraryState { shared, source, source_key, manifest, front, modules, linked: Vec::new() })
+        let (checked, linked) = (OnceLock::new(), Vec::new());
+        Ok(LibraryState { shared, source, source_key, manifest, front, modules, checked, linked })
     }
 
     /// By parsing now, with files that a loader finds; the key is known after that.
@@ -148,6 +151,7 @@ impl LibraryState {
             manifest,
             front,
             modules,
+            checked: OnceLock::new(),
             linked: Vec::new(),
         })
     }
@@ -261,6 +265,6 @@ fn parse_with(source: &Source, includes: &mut (dyn IncludeLoader + Send)) -> Res
     };
     let (kernels, visible_functions) = (names(library.kernels()), names(library.visible_functions()));
     let warnings = if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
-    let manifest = Manifest { probes: Vec::new(), kernels, visible_functions, warnings };
+    let manifest = Manifest { probes: Vec::new(), kernels, visible_functions, warnings, is_checked: false };
     Ok(Front { parsed: Parsed::Here(Box::new(library)), manifest, text: OnceLock::new() })
 }

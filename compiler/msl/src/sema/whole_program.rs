@@ -47,6 +47,11 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     // These may call instances of templates, whose bodies are not checked yet.
     let checked = cx.functions.with_bodies();
     collect::check_defined(cx, checked);
+    check_kernels(cx, entrances);
+}
+
+/// Checks the kernels and what they reach.
+pub(super) fn check_kernels(cx: &mut Checker<'_>, entrances: &[Entrance]) {
     for entrance in entrances.iter().filter(|entrance| entrance.kind == EntranceKind::Kernel) {
         if cx.diagnostics.gave_up() {
             return;

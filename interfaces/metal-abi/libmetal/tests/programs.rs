@@ -39,8 +39,15 @@ fn succeeded(what: &str, output: &Output) {
     );
 }
 
-/// Compiles a program and runs it.
+/// Compiles a program and runs it; it reports that all is so.
 fn run(test: &str, program: &str, flags: &[&str]) {
+    let output = output(test, program, flags);
+    succeeded(program, &output);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{program}: all is so\n"));
+}
+
+/// Compiles a program and runs it.
+fn output(test: &str, program: &str, flags: &[&str]) -> Output {
     let prefix = installed(test);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
     let binary = prefix.join(test);
@@ -50,10 +57,7 @@ fn run(test: &str, program: &str, flags: &[&str]) {
     compile.arg("-L").arg(prefix.join("lib")).args(["-lMetal", "-lm"]);
     let output = compile.output().expect("clang is not installed; Debian's package is `clang`");
     succeeded("clang", &output);
-    let output =
-        Command::new(&binary).env("LD_LIBRARY_PATH", prefix.join("lib")).output().expect("it starts");
-    succeeded(program, &output);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{program}: all is so\n"));
+    Command::new(&binary).env("LD_LIBRARY_PATH", prefix.join("lib")).output().expect("it starts")
 }
 
 const OBJECTIVE_C: [&str; 3] = ["-fobjc-runtime=gnustep-2.1", "-fexceptions", "-fobjc-exceptions"];
@@ -76,4 +80,18 @@ fn objective_c_dispatches_with_a_completion_handler() {
 #[test]
 fn memory_stays_flat_over_many_command_buffers_without_a_pool() {
     run("flat_memory", "bench.c", &[]);
+}
+
+#[test]
+fn the_main_threads_pool_is_not_drained_at_exit() {
+    run("exit", "exit.m", &OBJECTIVE_C);
+}
+
+#[test]
+fn an_exception_that_leaves_a_handler_ends_the_program_with_its_text() {
+    let output = output("handler", "handler.m", &OBJECTIVE_C);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{text}");
+    let expected = "*** Terminating app due to uncaught exception 'HandlerException', reason: 'thrown 42'";
+    assert!(text.contains(expected), "{text}");
 }

@@ -9,9 +9,12 @@ use std::sync::Arc;
 use objc2::runtime::AnyObject;
 
 use super::group::Group;
-use super::queue::Queue;
+use super::queue::{Queue, main_queue};
 use super::semaphore::Semaphore;
 use crate::arguments::{Argument, Site};
+use crate::foundation::data::NSData;
+use crate::runtime::arc::{objc_release, objc_retain};
+use crate::runtime::object::Object as RuntimeObject;
 use crate::runtime::raise_invalid_argument;
 
 /// The first word of every object. No object of Objective-C starts with it: those start with the
@@ -66,6 +69,22 @@ unsafe fn is_object(object: Reference) -> bool {
     !object.is_null() && object.is_aligned() && unsafe { object.cast::<usize>().read() } == MARK
 }
 
+/// The object as one of Objective-C, if it is data.
+///
+/// # Safety
+///
+/// `object` is the address of any live object.
+unsafe fn data_of(object: Reference) -> Option<*mut RuntimeObject> {
+    // SAFETY: as promised, what is not an object of this module is one of Objective-C.
+    unsafe {
+        if is_object(object) {
+            return None;
+        }
+        let is_data = (*object.cast::<AnyObject>()).downcast_ref::<NSData>().is_some();
+        is_data.then(|| object.cast_mut().cast())
+    }
+}
+
 /// Another reference to what a program's points to; a failure if it is not an object of dispatch.
 ///
 /// # Safety
@@ -73,6 +92,9 @@ unsafe fn is_object(object: Reference) -> bool {
 /// `object` is null or the address of any live object.
 #[track_caller]
 pub(crate) unsafe fn held(function: &str, object: Reference) -> Arc<Object> {
+    if let Some(main) = main_queue(object) {
+        return Arc::clone(main);
+    }
     // SAFETY: as promised.
     if !unsafe { is_object(object) } {
         refuse(
@@ -142,9 +164,15 @@ impl Argument for QueueArgument {
 /// `object` is null or a program's reference.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn dispatch_retain(object: Reference) {
-    if !object.is_null() {
-        // SAFETY: as promised.
-        let _ = Arc::into_raw(unsafe { held("dispatch_retain", object) });
+    if object.is_null() || main_queue(object).is_some() {
+        return;
+    }
+    // SAFETY: as promised.
+    unsafe {
+        match data_of(object) {
+            Some(data) => drop(objc_retain(data)),
+            None => drop(Arc::into_raw(held("dispatch_retain", object))),
+        }
     }
 }
 
@@ -153,11 +181,17 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_retain(object: Reference) {
 /// `object` is null or a program's reference, which ends.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn dispatch_release(object: Reference) {
-    if !object.is_null() {
-        // SAFETY: as promised; the reference of this function ends as well.
-        unsafe {
-            drop(held("dispatch_release", object));
-            Arc::decrement_strong_count(object);
+    if object.is_null() || main_queue(object).is_some() {
+        return;
+    }
+    // SAFETY: as promised; the reference of this function ends as well.
+    unsafe {
+        match data_of(object) {
+            Some(data) => objc_release(data),
+            None => {
+                drop(held("dispatch_release", object));
+                Arc::decrement_strong_count(object);
+            }
         }
     }
 }

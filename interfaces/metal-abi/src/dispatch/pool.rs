@@ -6,6 +6,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
+use crate::runtime::boundary::without_exceptions;
 use crate::runtime::{begin_pool, end_pool};
 
 /// Something to do once.
@@ -43,7 +44,7 @@ fn start(work: Work) {
 
 fn serve(next: &Receiver<Work>, own: &Sender<Work>) {
     while let Ok(work) = next.recv() {
-        in_pool(work);
+        without_exceptions(|| in_pool(work));
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() >= MAX_IDLE {
             return;

@@ -146,6 +146,28 @@ pub(crate) extern "C-unwind" fn dispatch_queue_create(
     reference(Kind::Queue(Queue { serial: (!is_concurrent).then(Arc::default) }))
 }
 
+/// The object whose address is the main queue's: `dispatch_get_main_queue()` is a macro for it. What is
+/// behind it is [`main_queue`].
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "C's name")]
+static _dispatch_main_q: [usize; 8] = [0; 8];
+
+/// The main queue, if that is its address: a serial queue whose work runs on other threads, since programs for
+/// Metal that use it have no run loop here.
+pub(crate) fn main_queue(address: Reference) -> Option<&'static Arc<Object>> {
+    static MAIN: OnceLock<Arc<Object>> = OnceLock::new();
+    std::ptr::eq(address.cast(), &raw const _dispatch_main_q)
+        .then(|| MAIN.get_or_init(|| Object::new(Kind::Queue(Queue { serial: Some(Arc::default()) }))))
+}
+
+/// Runs the main queue's work for ever.
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn dispatch_main() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
 /// The same concurrent queue for all priorities.
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn dispatch_get_global_queue(_priority: isize, _flags: usize) -> Reference {
@@ -162,6 +184,17 @@ unsafe fn with_queue(called: &str, queue: Reference, act: impl FnOnce(&Queue)) {
     // SAFETY: as promised.
     let object = unsafe { held(called, queue) };
     act(object.queue(called));
+}
+
+/// Has a queue do work later; NULL is the global queue.
+///
+/// # Safety
+///
+/// As for [`with_queue`].
+pub(crate) unsafe fn submit_to(called: &str, queue: Reference, work: Work) {
+    let queue = if queue.is_null() { dispatch_get_global_queue(0, 0) } else { queue };
+    // SAFETY: as promised.
+    unsafe { with_queue(called, queue, |queue| queue.submit(work)) }
 }
 
 /// # Safety

@@ -40,20 +40,28 @@ string_constants! {
     MTLCommonCounterTessellationCycles MTLCommonCounterPostTessellationVertexCycles
     MTLCommonCounterFragmentCycles MTLCommonCounterRenderTargetWriteCycles MTLCommonCounterSetTimestamp
     MTLCommonCounterSetStageUtilization MTLCommonCounterSetStatistic
+    kCGColorSpaceSRGB kCGColorSpaceExtendedSRGB kCGColorSpaceLinearSRGB kCGColorSpaceExtendedLinearSRGB
+    kCGColorSpaceDisplayP3 kCGColorSpaceExtendedDisplayP3 kCGColorSpaceLinearDisplayP3
+    kCGColorSpaceExtendedLinearDisplayP3 kCGColorSpaceITUR_709 kCGColorSpaceITUR_2020
+    kCGColorSpaceExtendedITUR_2020 kCGColorSpaceExtendedLinearITUR_2020 kCGColorSpaceITUR_2100_HLG
+    kCGColorSpaceITUR_2100_PQ kCGColorSpaceAdobeRGB1998 kCGColorSpaceGenericRGBLinear
 }
 
-/// The text of a constant: its name, without what the frameworks leave out.
+/// The text of a constant: its name, except where the frameworks define another text.
+///
+/// Programs compare the texts of counters (`MTLCounters.h` does not document them; `wgpu`, `cubecl` and the
+/// examples of `metal` name these).
 fn text_of(name: &str) -> &str {
     match name {
+        "MTLCommonCounterSetTimestamp" => "timestamp",
+        "MTLCommonCounterSetStageUtilization" => "stageutilization",
+        "MTLCommonCounterSetStatistic" => "statistic",
+        "MTLCommonCounterTimestamp" => "GPUTimestamp",
         "NSLocalizedDescriptionKey" => LOCALIZED_DESCRIPTION,
         "NSLocalizedFailureReasonErrorKey" => "NSLocalizedFailureReason",
         "NSUnderlyingErrorKey" => "NSUnderlyingError",
         "NSFilePathErrorKey" => "NSFilePath",
-        _ => match name.strip_prefix("MTLCommonCounterSet").or_else(|| name.strip_prefix("MTLCommonCounter"))
-        {
-            Some(counter) => counter,
-            None => name,
-        },
+        _ => name.strip_prefix("MTLCommonCounter").unwrap_or(name),
     }
 }
 

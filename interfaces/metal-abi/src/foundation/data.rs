@@ -9,12 +9,13 @@ use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
 use objc2::{AnyThread, Message, msg_send};
 
+use super::Range;
 use super::string::NSString;
 use crate::arguments::Bytes;
-use crate::runtime::raise_invalid_argument;
+use crate::runtime::{raise_invalid_argument, raise_range};
 
 /// The largest file that is read into memory.
-pub(super) const MAX_FILE_BYTES: u64 = 16 << 30;
+pub(crate) const MAX_FILE_BYTES: u64 = 16 << 30;
 
 /// The instance variables of data.
 #[derive(Debug, Default)]
@@ -81,6 +82,23 @@ define_class!(
         #[unsafe(method(length))]
         fn length(&self) -> usize {
             self.with_bytes(<[u8]>::len)
+        }
+
+        #[unsafe(method(getBytes:length:))]
+        fn get_bytes(&self, buffer: Bytes, length: usize) {
+            self.with_bytes(|bytes| copy_to(&buffer, &bytes[..length.min(bytes.len())]));
+        }
+
+        #[unsafe(method(getBytes:range:))]
+        fn get_range(&self, buffer: Bytes, range: Range) {
+            self.with_bytes(|bytes| {
+                copy_to(&buffer, &bytes[within("-[NSData getBytes:range:]", range, bytes.len())]);
+            });
+        }
+
+        #[unsafe(method_id(subdataWithRange:))]
+        fn subdata(&self, range: Range) -> Retained<NSData> {
+            self.with_bytes(|bytes| NSData::of(&bytes[within("-[NSData subdataWithRange:]", range, bytes.len())]))
         }
 
         #[unsafe(method(isEqual:))]
@@ -210,6 +228,23 @@ impl NSMutableData {
         data.change(|own| *own = bytes);
         data
     }
+}
+
+/// Copies bytes to a sender's buffer.
+fn copy_to(buffer: &Bytes, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    let to = buffer.at_least(bytes.len());
+    // SAFETY: the sender promises that the buffer may be written. It may be part of the data itself.
+    unsafe { std::ptr::copy(bytes.as_ptr(), to, bytes.len()) };
+}
+
+/// The indices of a range; raises a failure for one that is not within the length.
+fn within(method: &str, range: Range, length: usize) -> std::ops::Range<usize> {
+    range
+        .within(length)
+        .unwrap_or_else(|| raise_range(&format!("{method}: {range:?} is not within data of {length} bytes")))
 }
 
 /// Gives data that length, with zeros at its end; a failure where there is no memory for it.

@@ -73,6 +73,16 @@ define_class!(
     }
 );
 
+impl std::fmt::Display for NSException {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ExceptionIvars { name, reason, .. } = self.ivars();
+        match reason {
+            Some(reason) => write!(formatter, "'{name}', reason: '{reason}'"),
+            None => write!(formatter, "'{name}'"),
+        }
+    }
+}
+
 fn ivars(name: &NSString, reason: Option<&NSString>, user_info: Option<&NSDictionary>) -> ExceptionIvars {
     let (reason, user_info) = (reason.map(Message::retain), user_info.map(Message::retain));
     ExceptionIvars { name: name.retain(), reason, user_info }

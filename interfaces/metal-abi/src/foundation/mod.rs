@@ -7,6 +7,7 @@
 pub(crate) mod array;
 pub(crate) mod bundle;
 pub(crate) mod constants;
+mod core;
 pub(crate) mod data;
 pub(crate) mod description;
 pub(crate) mod dictionary;

@@ -6,9 +6,10 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
 
 use anymetal::config::CheckSetting;
-use anymetal::memory::{self, HOST_PAGE_BYTES, HostMemory, HostPages, MIN_MEMORY_ALIGNMENT};
+use anymetal::memory::{self, HOST_PAGE_BYTES, HostMemory, HostPages, LentMemory, MIN_MEMORY_ALIGNMENT};
 use anymetal::{Buffer as Memory, BufferDescriptor};
 use block2::{Block, RcBlock};
 use objc2::Message;
@@ -63,9 +64,9 @@ pub(crate) fn filled(
     Some(buffer(device, memory, length, options))
 }
 
-/// A buffer over memory of the program; nothing if the device cannot use it, as memory that does not begin
-/// at a multiple of [`MIN_MEMORY_ALIGNMENT`]: programs then copy. The deallocator of a buffer is called when
-/// it and the work that uses it are gone.
+/// A buffer over memory of the program; nothing if the device cannot use it: programs then copy. Apple's Metal
+/// wants whole pages; a device in the host's memory takes any range. The deallocator of a buffer is called when it
+/// and the work that uses it are gone.
 ///
 /// # Safety
 ///
@@ -83,12 +84,23 @@ pub(crate) unsafe fn around(
         violation(METHOD, "a buffer over a program's memory has shared or managed storage");
     }
     let start = NonNull::new(bytes.at_least(length))?;
-    if length == 0 || !start.addr().get().is_multiple_of(MIN_MEMORY_ALIGNMENT) {
+    if length == 0 {
         return None;
     }
-    let deallocator = deallocator.map(Block::copy);
-    let pages = HostPages::over(Box::new(ProgramMemory { start, length, deallocator }))?;
-    let memory = device.inner().import::<u8>(pages, "").ok()?;
+    // Set once there is a buffer: a device that refuses drops the memory, which is still the program's then.
+    let release = Arc::new(OnceLock::new());
+    let program = ProgramMemory { start, length, deallocator: Arc::clone(&release) };
+    let memory = if start.addr().get().is_multiple_of(MIN_MEMORY_ALIGNMENT) {
+        device.inner().import::<u8>(HostPages::over(Box::new(program))?, "").ok()?
+    } else {
+        // SAFETY: as promised, the memory remains until the deallocator is called, which its owner does.
+        let lent = unsafe { LentMemory::new(start, length, Box::new(program)) };
+        device.inner().borrow_host(lent, "").ok()?
+    };
+    if let Some(deallocator) = deallocator {
+        let is_first = release.set(deallocator.copy()).is_ok();
+        assert!(is_first, "a buffer has one deallocator");
+    }
     Some(buffer(device, memory, length, options))
 }
 
@@ -113,7 +125,7 @@ fn padded(length: usize, device: &Device) -> usize {
 struct ProgramMemory {
     start: NonNull<u8>,
     length: usize,
-    deallocator: Option<Deallocator>,
+    deallocator: Arc<OnceLock<Deallocator>>,
 }
 
 // SAFETY: the memory is the buffer's until the deallocator is called, and Metal calls deallocators on any
@@ -136,7 +148,7 @@ impl HostMemory for ProgramMemory {
 
 impl Drop for ProgramMemory {
     fn drop(&mut self) {
-        if let Some(deallocator) = &self.deallocator {
+        if let Some(deallocator) = self.deallocator.get() {
             deallocator.call((self.start.as_ptr().cast(), self.length));
         }
     }

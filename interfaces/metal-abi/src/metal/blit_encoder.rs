@@ -7,7 +7,7 @@ use objc2::runtime::NSObject;
 
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
-use super::commands::Commands;
+use super::commands::{Commands, check_ended};
 use super::counters::SampleBuffer;
 use super::device::Device;
 use super::event::Fence;
@@ -33,6 +33,12 @@ pub(crate) struct BlitIvars {
 impl BlitIvars {
     pub(crate) fn new(command_buffer: Retained<CommandBuffer>, samples: Vec<Samples>) -> Self {
         BlitIvars { command_buffer, samples, label: Label::default(), ended: AtomicBool::new(false) }
+    }
+}
+
+impl Drop for BlitIvars {
+    fn drop(&mut self) {
+        check_ended("MTLBlitCommandEncoder dealloc", *self.ended.get_mut());
     }
 }
 

@@ -144,8 +144,9 @@ impl Buffer {
     /// Its bytes from an offset on, and what pads them, for a method that names it.
     pub(crate) fn from_offset(&self, method: &str, offset: usize) -> BufferSlice {
         let BufferIvars { memory, length, .. } = self.ivars();
-        if offset > *length {
-            violation(method, format_args!("the offset {offset} is beyond a buffer of {length} bytes"));
+        // A buffer without bytes, which only this implementation has, is bound at its start.
+        if offset >= *length && offset != 0 {
+            violation(method, format_args!("offset({offset}) must be < [buffer length]({length})."));
         }
         self.slice(method, offset, memory.len())
     }

@@ -187,12 +187,12 @@ define_class!(
 
         #[unsafe(method(addScheduledHandler:))]
         fn add_scheduled(&self, handler: &Block<dyn Fn(*mut AnyObject)>) {
-            self.add("MTLCommandBuffer addScheduledHandler:", &self.ivars().scheduled, handler);
+            self.add("Scheduled", &self.ivars().scheduled, handler);
         }
 
         #[unsafe(method(addCompletedHandler:))]
         fn add_completed(&self, handler: &Block<dyn Fn(*mut AnyObject)>) {
-            self.add("MTLCommandBuffer addCompletedHandler:", &self.ivars().completed, handler);
+            self.add("Completed", &self.ivars().completed, handler);
         }
 
         #[unsafe(method(waitUntilScheduled))]
@@ -276,9 +276,10 @@ impl CommandBuffer {
         crate::foundation::object(BlitIvars::new(self.retain(), samples))
     }
 
-    fn add(&self, method: &str, handlers: &Mutex<Vec<Handler>>, handler: &Block<dyn Fn(*mut AnyObject)>) {
+    fn add(&self, kind: &str, handlers: &Mutex<Vec<Handler>>, handler: &Block<dyn Fn(*mut AnyObject)>) {
         if !matches!(self.commands().status(), Status::NotEnqueued | Status::Enqueued) {
-            violation(method, "handlers are added before the commit");
+            let method = format!("MTLCommandBuffer add{kind}Handler:");
+            violation(&method, format_args!("{kind} handler provided after commit call"));
         }
         handlers.lock().unwrap_or_else(PoisonError::into_inner).push(handler.copy());
     }

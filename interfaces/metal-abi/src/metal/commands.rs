@@ -27,6 +27,14 @@ pub(crate) enum Status {
     Error = 5,
 }
 
+/// Checks that an encoder has ended, when its last reference is released; not while a failure unwinds, which may
+/// be the reason.
+pub(crate) fn check_ended(method: &str, ended: bool) {
+    if !ended && !std::thread::panicking() {
+        violation(method, "Command encoder released without endEncoding");
+    }
+}
+
 /// Where a command buffer is in its life.
 #[derive(Debug)]
 pub(crate) struct Commands {
@@ -98,7 +106,7 @@ impl Commands {
         }
         if std::mem::replace(&mut state.has_encoder, true) {
             drop(state);
-            violation(method, "another encoder is encoding to this command buffer; end it first");
+            violation(method, "A command encoder is already encoding to this command buffer");
         }
     }
 
@@ -109,7 +117,7 @@ impl Commands {
     /// Whether no encoder is open, for methods that encode without one.
     pub(crate) fn require_no_encoder(&self, method: &str) {
         if self.lock().has_encoder {
-            violation(method, "an encoder is encoding to this command buffer; end it first");
+            violation(method, "with uncommitted encoder");
         }
     }
 
@@ -142,11 +150,11 @@ impl Commands {
         let mut state = self.lock();
         if !matches!(state.stage, Stage::Encoding(_)) {
             drop(state);
-            violation(METHOD, "the command buffer was committed before");
+            violation(METHOD, "Commit an already committed command buffer");
         }
         if state.has_encoder {
             drop(state);
-            violation(METHOD, "an encoder is encoding to this command buffer; end it first");
+            violation(METHOD, "commit command buffer with uncommitted encoder");
         }
         state.owes_handlers = owes_handlers;
         match std::mem::replace(&mut state.stage, Stage::Committed) {

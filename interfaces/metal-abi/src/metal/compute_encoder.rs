@@ -9,9 +9,12 @@ use objc2::runtime::{AnyObject, NSObject};
 
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
+use super::commands::check_ended;
 use super::counters::SampleBuffer;
 use super::device::Device;
-use super::dispatches::{Bindings, Grid, GridRegion, MAX_BUFFERS, Slot, UnboundReference, checked_index};
+use super::dispatches::{
+    Bindings, Grid, GridRegion, MAX_BUFFERS, Slot, UnboundReference, check_threadgroup_memory, checked_index,
+};
 use super::encoded::Executed;
 use super::event::Fence;
 use super::functions::Table;
@@ -51,6 +54,13 @@ impl ComputeIvars {
     ) -> Self {
         let (label, state) = (Label::default(), Mutex::default());
         ComputeIvars { command_buffer, dispatch_type, samples, label, state }
+    }
+}
+
+impl Drop for ComputeIvars {
+    fn drop(&mut self) {
+        let ended = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).ended;
+        check_ended("MTLComputeCommandEncoder dealloc", ended);
     }
 }
 
@@ -185,7 +195,7 @@ define_class!(
                 return;
             }
             if length > MAX_INLINE_BYTES {
-                violation(METHOD, format_args!("a length of {length} is above {MAX_INLINE_BYTES}: use a buffer"));
+                violation(METHOD, format_args!("length({length}) must be <= {MAX_INLINE_BYTES}"));
             }
             let bytes: Arc<[u8]> = bytes.read(length).into();
             self.put(METHOD, index, Slot::Bytes(bytes));
@@ -239,6 +249,7 @@ define_class!(
         fn set_threadgroup_memory(&self, length: usize, index: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder setThreadgroupMemoryLength:atIndex:";
             let index = checked_index(METHOD, index);
+            check_threadgroup_memory(METHOD, length);
             self.open(METHOD).bindings.set_threadgroup_memory(index, length);
         }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock};
 
@@ -28,6 +29,7 @@ use super::indirect::{IndirectBuffer, IndirectDescriptor};
 use super::label::Label;
 use super::library::{Function, Library, LibraryIvars};
 use super::log_state::{LogState, LogStateDescriptor, log_state_of};
+use super::packed_source::{COMPILED, NotPacked, PackedSource};
 use super::pipeline::{Pipeline, PipelineIvars, Reflection};
 use super::queue::{Order, Queue, QueueIvars};
 use super::residency::{ResidencyIvars, ResidencySet};
@@ -39,19 +41,22 @@ use super::texture_descriptor::TextureDescriptor;
 use super::worker::Worker;
 use super::{allocation, errors, texture_make, violation};
 use crate::arguments::{Bytes, ErrorOut, Out};
+use crate::foundation::data::{MAX_FILE_BYTES, NSData};
 use crate::foundation::url::NSURL;
 use crate::foundation::{NSArray, NSError, NSString};
+use crate::runtime::raise;
 
-/// What a library that Apple's compiler made starts with.
-const COMPILED: [u8; 4] = *b"MTLB";
-
-/// Whether the file is one of Apple's compiled libraries. A `.metallib` may hold source, too, which is
-/// what stands in for them here.
-fn is_compiled(path: &str) -> bool {
+/// Whether the file starts as Apple's compiled libraries do. A `.metallib` may hold source, too, which is what
+/// stands in for them here.
+fn starts_as_compiled(path: &str) -> bool {
     let mut start = [0; COMPILED.len()];
     let file = anymetal_files::open(path.as_ref());
     file.is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == COMPILED
 }
+
+/// `MTLFeatureSet`, from `macOS_GPUFamily1_v1` to `macOS_GPUFamily2_v1`. As on a Mac, those of iOS and tvOS
+/// are not supported.
+const MACOS_FEATURE_SETS: RangeInclusive<usize> = 10_000..=10_005;
 
 /// The alignment of a buffer in a heap.
 pub(crate) const HEAP_ALIGNMENT: usize = anymetal::memory::HEAP_ALIGNMENT as usize;
@@ -181,7 +186,7 @@ define_class!(
             SAMPLING_POINTS.contains(&point) && self.inner().clock_ns().is_ok()
         }
         #[unsafe(method(supportsFeatureSet:))]
-        fn feature_set(&self, _set: usize) -> bool { false }
+        fn feature_set(&self, set: usize) -> bool { MACOS_FEATURE_SETS.contains(&set) }
         #[unsafe(method_id(counterSets))]
         fn counter_sets(&self) -> Option<Retained<NSArray>> {
             CounterSet::all_of(self.inner())
@@ -363,6 +368,11 @@ define_class!(
             self.library_of_file(&path.to_string()).map_or_else(|problem| error.fail(problem), Some)
         }
 
+        #[unsafe(method_id(newLibraryWithData:error:))]
+        fn library_from_data(&self, data: &NSData, error: ErrorOut) -> Option<Retained<Library>> {
+            self.library_of_data(data).map_or_else(|problem| error.fail(problem), Some)
+        }
+
         #[unsafe(method_id(newComputePipelineStateWithFunction:error:))]
         fn new_pipeline(&self, function: Option<&Function>, error: ErrorOut) -> Option<Retained<Pipeline>> {
             const METHOD: &str = "MTLDevice newComputePipelineStateWithFunction:error:";
@@ -457,17 +467,39 @@ impl Device {
         options: Option<&CompileOptions>,
     ) -> Result<Retained<Library>, Retained<NSError>> {
         let options = options.map_or_else(default_options, |options| options.ivars().to_options());
-        let library = self
-            .inner()
-            .create_library(&LibraryDescriptor::from_source(&source.to_string()).options(&options));
-        self.library(library)
+        self.checked_library(&source.to_string(), &options)
+    }
+
+    /// A library of source that was checked, unless the settings have kernels checked later.
+    pub(crate) fn checked_library(
+        &self,
+        source: &str,
+        options: &anymetal::CompileOptions,
+    ) -> Result<Retained<Library>, Retained<NSError>> {
+        let made = self.inner().create_library(&LibraryDescriptor::from_source(source).options(options));
+        self.library(made.and_then(checked))
+    }
+
+    fn library_of_data(&self, data: &NSData) -> Result<Retained<Library>, Retained<NSError>> {
+        data.with_bytes(|bytes| self.packed_library(bytes))
+            .map_err(|text| errors::library_unsupported(text))?
+    }
+
+    fn packed_library(
+        &self,
+        bytes: &[u8],
+    ) -> Result<Result<Retained<Library>, Retained<NSError>>, &'static str> {
+        let packed = PackedSource::from_bytes(bytes).map_err(NotPacked::text)?;
+        Ok(self.checked_library(&packed.source, &packed.options()))
     }
 
     fn library_of_file(&self, path: &str) -> Result<Retained<Library>, Retained<NSError>> {
-        if is_compiled(path) {
-            let text = format!("{path}: Apple's compiled libraries are not read; give the source");
-            return Err(errors::library_unsupported(&text));
+        if starts_as_compiled(path) {
+            let bytes = anymetal_files::read(path.as_ref(), MAX_FILE_BYTES).unwrap_or_default();
+            let made = self.packed_library(&bytes);
+            return made.map_err(|text| errors::library_unsupported(&format!("{path}: {text}")))?;
         }
+        // On a Mac the file is what the compiler made before, so a program does not wait for a check here.
         self.library(
             self.inner().create_library(&LibraryDescriptor::from_file(path).options(&default_options())),
         )
@@ -516,6 +548,18 @@ impl Device {
     }
 }
 
+/// The library, if its kernels compile. All of them are checked, as Metal does, unless `ANYMETAL_LIBRARY_CHECK`
+/// leaves each to its pipeline.
+fn checked(library: anymetal::Library) -> Result<anymetal::Library, anymetal::Error> {
+    match anymetal_environment::text("ANYMETAL_LIBRARY_CHECK").as_deref().map(str::trim) {
+        None | Some("eager") => library.check().map(|()| library),
+        Some("lazy") => Ok(library),
+        Some(other) => {
+            raise(&format!("`{other}` is no valid value for ANYMETAL_LIBRARY_CHECK: `eager` or `lazy`"))
+        }
+    }
+}
+
 /// Writes a pipeline's reflection where the sender wants it.
 fn reflected(pipeline: Retained<Pipeline>, place: &Out<*mut Reflection>) -> Retained<Pipeline> {
     if place.is_wanted() {
@@ -556,8 +600,8 @@ fn supports_family(family: isize, limits: &Capabilities) -> bool {
         // Apple 1 to 7: SIMD-group functions and matrices. Apple 8: 64-bit atomics.
         1001..=1007 => true,
         1008 => limits.supports_64_bit_atomics,
-        // Common 1 to 3, and Metal 3.
-        3001..=3003 | 5001 => true,
+        // Mac 1 and 2, which every Mac has; Common 1 to 3, and Metal 3.
+        2001 | 2002 | 3001..=3003 | 5001 => true,
         _ => false,
     }
 }

@@ -20,7 +20,7 @@ unsafe impl Sync for Shared {}
 
 /// The default device; the same object each time. Settings that name none are a failure with the
 /// reason.
-fn default_device() -> Retained<Device> {
+pub(super) fn default_device() -> Retained<Device> {
     static DEFAULT: OnceLock<Shared> = OnceLock::new();
     // Programs over Metal's API have no other way to start the exporters that their settings request.
     let opened = || {

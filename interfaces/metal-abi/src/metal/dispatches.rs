@@ -28,6 +28,9 @@ use super::violation;
 /// How many buffers a kernel can have.
 pub(crate) const MAX_BUFFERS: usize = 31;
 
+/// What lengths of threadgroup memory are multiples of (`MTLComputeCommandEncoder.h`).
+const THREADGROUP_MEMORY_ALIGNMENT: usize = 16;
+
 /// What is bound at an index.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Slot {
@@ -249,10 +252,19 @@ fn zeros(bytes: u64) -> Slot {
     Slot::Bytes(vec![0; usize::try_from(bytes).unwrap_or(0)].into())
 }
 
+/// Checks a length of threadgroup memory, for a method that takes it.
+pub(crate) fn check_threadgroup_memory(method: &str, length: usize) {
+    if !length.is_multiple_of(THREADGROUP_MEMORY_ALIGNMENT) {
+        let rule =
+            format_args!("length({length}) must be a multiple of {THREADGROUP_MEMORY_ALIGNMENT} bytes");
+        violation(method, rule);
+    }
+}
+
 /// An index that a kernel can have, for a method that takes it.
 pub(crate) fn checked_index(method: &str, index: usize) -> usize {
     if index >= MAX_BUFFERS {
-        violation(method, format_args!("the index {index} is not below {MAX_BUFFERS}"));
+        violation(method, format_args!("index({index}) must be < {MAX_BUFFERS}."));
     }
     index
 }

@@ -15,7 +15,7 @@ use super::buffer::Buffer;
 use super::commands::Commands;
 use super::descriptor::descriptor;
 use super::device::Device;
-use super::dispatches::{Bindings, Grid, MAX_BUFFERS, Slot, UnboundReference};
+use super::dispatches::{Bindings, Grid, MAX_BUFFERS, Slot, UnboundReference, check_threadgroup_memory};
 use super::encoded::Executed;
 use super::label::Label;
 use super::pipeline::Pipeline;
@@ -306,6 +306,7 @@ define_class!(
             if index >= most {
                 violation(METHOD, format_args!("the index {index} is not below maxKernelThreadgroupMemoryBindCount, {most}"));
             }
+            check_threadgroup_memory(METHOD, length);
             let to_memory = |command: &mut MemoryCommand<'_>| {
                 let length = u32::try_from(length).unwrap_or(u32::MAX);
                 command.set_threadgroup_memory_length(index as u32, length).map(drop)

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anymetal::Queue as Stream;
+use anymetal::command::WhenFull;
+use anymetal::error::ExecError;
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
@@ -123,7 +125,7 @@ impl Queue {
         retained_references: bool,
         log_state: Option<Retained<LogState>>,
     ) -> Option<Retained<CommandBuffer>> {
-        let mut commands = self.ivars().stream.command_buffer().ok()?;
+        let mut commands = self.free_command_buffer()?;
         let log_state = log_state.or_else(|| self.ivars().log_state.clone());
         if let Some(bytes) = log_state.as_ref().and_then(|state| state.bytes()) {
             commands = commands.log_bytes(bytes);
@@ -134,6 +136,31 @@ impl Queue {
             retained_references,
             log_state,
         )))
+    }
+
+    /// A command buffer, once the queue has fewer of them than it may: as on a Mac, the method waits for that
+    /// without a limit. Reports a long wait, which is often a deadlock of the program.
+    #[allow(clippy::print_stderr, reason = "a program's developer sees it nowhere else")]
+    fn free_command_buffer(&self) -> Option<anymetal::CommandBuffer> {
+        const METHOD: &str = "-[MTLCommandQueue commandBuffer]";
+        let QueueIvars { stream, device, .. } = self.ivars();
+        let waits = device.inner().queue_descriptor().when_exhausted != WhenFull::Refuse;
+        let mut is_reported = false;
+        loop {
+            let error = match stream.command_buffer() {
+                Ok(commands) => return Some(commands),
+                Err(error) => error,
+            };
+            let is_full = matches!(&error, anymetal::Error::Exec(error)
+                if matches!(**error, ExecError::CommandBuffersExhausted { .. }));
+            if !is_reported {
+                eprintln!("{METHOD}: {error}{}", if is_full && waits { "; waiting" } else { "" });
+            }
+            if !is_full || !waits {
+                return None;
+            }
+            is_reported = true;
+        }
     }
 
     /// Has a job run on the queue's thread for handlers.

@@ -6,6 +6,7 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
+use crate::runtime::boundary::without_exceptions;
 use crate::runtime::{begin_pool, end_pool};
 
 /// What a thread is given to do.
@@ -41,7 +42,8 @@ fn start() -> Option<Sender<Job>> {
             let pool = begin_pool();
             // A handler that panics has been reported by the panic hook; the others are still
             // called.
-            let _reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+            let _reported =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| without_exceptions(job)));
             end_pool(pool);
         }
     });

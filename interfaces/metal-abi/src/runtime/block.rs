@@ -123,6 +123,16 @@ pub(crate) unsafe fn release_block(block: *mut Block) {
     }
 }
 
+/// The code of a block, to be called with the block as its first argument.
+///
+/// # Safety
+///
+/// `block` is a block, or the start of its layout up to the code.
+pub(crate) unsafe fn code_of(block: *const c_void) -> *const c_void {
+    // SAFETY: as promised.
+    unsafe { (&raw const (*block.cast::<Block>()).invoke).read() }
+}
+
 /// Calls a block without arguments or a result.
 ///
 /// # Safety

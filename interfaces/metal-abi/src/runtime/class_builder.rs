@@ -11,6 +11,7 @@ use super::protocol::Protocol;
 use super::registry;
 use super::selector::Sel;
 use crate::foundation::{extensions, variadic};
+use crate::metal::protocols;
 
 /// A class of that name and its metaclass, not registered yet; `None` if there is one. Classes that
 /// this crate exports get their own place.
@@ -49,6 +50,7 @@ pub(crate) fn allocate_pair(superclass: Option<&'static Class>, name: &CStr) -> 
 pub(crate) fn register_pair(class: &'static Class) {
     variadic::add_to(class);
     extensions::add_to(class);
+    protocols::add_to(class);
     registry::register(class);
     if let Some(metaclass) = class.metaclass() {
         class.as_object().set_isa(metaclass);

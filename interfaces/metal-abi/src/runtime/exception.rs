@@ -12,10 +12,12 @@ use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use objc2::runtime::AnyObject;
+
 use super::arc::{objc_autorelease, objc_release, objc_retain};
-use super::message::send;
 use super::object::Object;
-use super::selector::Sel;
+use crate::arguments::class_name;
+use crate::foundation::exception::NSException;
 
 /// The class of exceptions of this runtime, as GCC's runtime names it.
 const CLASS: u64 = u64::from_be_bytes(*b"GNUCOBJC");
@@ -107,7 +109,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_exception_throw(object: *mut Object)
         _Unwind_RaiseException(exception);
     }
     // SAFETY: as promised.
-    uncaught(&unsafe { described(object) })
+    unsafe { terminate(object) }
 }
 
 /// Frees an exception.
@@ -118,9 +120,23 @@ unsafe extern "C" fn clean_up(_reason: c_int, exception: *mut Exception) {
     unsafe { objc_release(exception.object) };
 }
 
+/// Ends the process with the text of an exception that nothing catches, as Apple's frameworks word it.
+///
+/// # Safety
+///
+/// `object` is null or a live object of a class below `NSObject`.
 #[allow(clippy::print_stderr, reason = "the last words of a program that ends here")]
-fn uncaught(description: &str) -> ! {
-    eprintln!("an exception was not caught: {description}");
+pub(super) unsafe fn terminate(object: *mut Object) -> ! {
+    // SAFETY: as promised.
+    let object = unsafe { object.cast::<AnyObject>().as_ref() };
+    let exception = object.and_then(|object| object.downcast_ref::<NSException>());
+    match (exception, object) {
+        (Some(exception), _) => eprintln!("*** Terminating app due to uncaught exception {exception}"),
+        (None, Some(object)) => {
+            eprintln!("*** Terminating app due to uncaught exception of class '{}'", class_name(object));
+        }
+        (None, None) => eprintln!("*** Terminating app due to an uncaught exception"),
+    }
     std::process::abort()
 }
 
@@ -192,21 +208,6 @@ pub(crate) unsafe extern "C-unwind" fn objc_exception_rethrow(exception: *mut Ex
     unsafe {
         let object = thrown_object(exception);
         _Unwind_Resume_or_Rethrow(exception);
-        uncaught(&object.map_or_else(|| "of another language".to_owned(), |object| described(object)))
+        terminate(object.unwrap_or(null_mut()))
     }
-}
-
-/// What an object says of itself.
-///
-/// # Safety
-///
-/// `object` is null or a live object of a class below `NSObject`.
-unsafe fn described(object: *mut Object) -> String {
-    if object.is_null() {
-        return "nil".to_owned();
-    }
-    // SAFETY: as promised, the object has the method, which gives a string.
-    let text = unsafe { send(object, Sel::of(c"description")) };
-    // SAFETY: the method gives null or a string.
-    unsafe { crate::foundation::text_of(text.cast()) }
 }

@@ -16,10 +16,11 @@
 
 mod absent;
 mod accessors;
-mod arc;
+pub(crate) mod arc;
 mod associated;
 pub mod block;
 mod block_class;
+pub(crate) mod boundary;
 mod cache;
 pub mod class;
 pub(crate) mod class_builder;
@@ -38,7 +39,7 @@ pub mod object;
 mod personality;
 mod pool;
 mod property;
-mod protocol;
+pub(crate) mod protocol;
 pub mod registry;
 pub(crate) mod root;
 mod selector;

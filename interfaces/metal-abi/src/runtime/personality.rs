@@ -22,11 +22,11 @@ unsafe extern "C" {
     fn _Unwind_SetIP(context: *mut Context, address: usize);
 }
 
-const SEARCH_PHASE: c_int = 1;
+pub(super) const SEARCH_PHASE: c_int = 1;
 const HANDLER_FRAME: c_int = 4;
 const HANDLER_FOUND: c_int = 6;
 const INSTALL_CONTEXT: c_int = 7;
-const CONTINUE_UNWIND: c_int = 8;
+pub(super) const CONTINUE_UNWIND: c_int = 8;
 const FATAL: c_int = 3;
 
 /// The registers in which a landing pad finds exception and selector.

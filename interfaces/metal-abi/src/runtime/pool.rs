@@ -30,9 +30,20 @@ struct AtExit;
 
 impl Drop for AtExit {
     fn drop(&mut self) {
+        // The main thread ends in `exit`, after the program and languages that it embeds have shut down, so
+        // deallocators and blocks must not run any more. Apple's runtime does not drain these pools either.
+        if is_main_thread() {
+            return;
+        }
         drain_to(0);
         STACK.with(|stack| std::mem::take(&mut **stack.borrow_mut()));
     }
+}
+
+/// Whether this is the thread that the process started with. Linux numbers it as the process.
+fn is_main_thread() -> bool {
+    // SAFETY: the functions take nothing and cannot fail.
+    unsafe { libc::gettid() == libc::getpid() }
 }
 
 /// Leaves a reference to the innermost pool.

@@ -22,8 +22,7 @@ pub(crate) fn build() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let Some(class) = allocate_pair(None, c"NSObject") else { return };
-        let protocol = Protocol::leaked(c"NSObject");
-        protocol::register(protocol);
+        let protocol = protocol::named_or_new(c"NSObject").0;
         class.body().protocols.push(protocol);
         if let Some(metaclass) = class.metaclass() {
             add_class_methods(metaclass);

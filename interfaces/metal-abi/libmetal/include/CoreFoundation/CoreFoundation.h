@@ -24,4 +24,15 @@ typedef signed long CFIndex;
 typedef const void *CFTypeRef;
 typedef const struct __CFString *CFStringRef;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+CFTypeRef CFRetain(CFTypeRef object);
+void CFRelease(CFTypeRef object);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

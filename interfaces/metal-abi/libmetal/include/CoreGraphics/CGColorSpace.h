@@ -1,4 +1,4 @@
-// A name only: there are no colour spaces here.
+// Names only: a colour space is the string with its name.
 #ifndef ANYMETAL_CGCOLORSPACE_H
 #define ANYMETAL_CGCOLORSPACE_H
 

@@ -24,6 +24,8 @@ typedef long dispatch_once_t;
 #define DISPATCH_QUEUE_SERIAL ((dispatch_queue_attr_t)0)
 #define DISPATCH_QUEUE_CONCURRENT ((dispatch_queue_attr_t)&_dispatch_queue_attr_concurrent)
 #define DISPATCH_DATA_DESTRUCTOR_DEFAULT ((dispatch_block_t)0)
+#define DISPATCH_DATA_DESTRUCTOR_FREE (_dispatch_data_destructor_free)
+#define DISPATCH_DATA_DESTRUCTOR_MUNMAP (_dispatch_data_destructor_munmap)
 #define DISPATCH_QUEUE_PRIORITY_HIGH 2
 #define DISPATCH_QUEUE_PRIORITY_DEFAULT 0
 #define DISPATCH_QUEUE_PRIORITY_LOW (-2)
@@ -37,6 +39,7 @@ extern "C" {
 #endif
 
 extern const char _dispatch_queue_attr_concurrent;
+extern struct dispatch_object _dispatch_main_q;
 
 #ifdef __BLOCKS__
 typedef void (^dispatch_block_t)(void);
@@ -49,9 +52,16 @@ void dispatch_once(dispatch_once_t *once, dispatch_block_t block);
 #else
 typedef struct dispatch_block *dispatch_block_t;
 #endif
+extern const dispatch_block_t _dispatch_data_destructor_free;
+extern const dispatch_block_t _dispatch_data_destructor_munmap;
 
 dispatch_queue_t dispatch_queue_create(const char *label, dispatch_queue_attr_t attributes);
 dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags);
+
+static inline dispatch_queue_t dispatch_get_main_queue(void) {
+    return &_dispatch_main_q;
+}
+
 void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t work);
 void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t work);
 void dispatch_apply_f(size_t iterations, dispatch_queue_t queue, void *context, void (*work)(void *, size_t));
@@ -63,6 +73,10 @@ dispatch_semaphore_t dispatch_semaphore_create(intptr_t value);
 intptr_t dispatch_semaphore_signal(dispatch_semaphore_t semaphore);
 intptr_t dispatch_semaphore_wait(dispatch_semaphore_t semaphore, dispatch_time_t until);
 dispatch_time_t dispatch_time(dispatch_time_t from, int64_t nanoseconds);
+dispatch_data_t dispatch_data_create(const void *buffer, size_t size, dispatch_queue_t queue, dispatch_block_t destructor);
+dispatch_data_t dispatch_data_create_map(dispatch_data_t data, const void **buffer, size_t *size);
+size_t dispatch_data_get_size(dispatch_data_t data);
+void dispatch_main(void) __attribute__((__noreturn__));
 void dispatch_retain(dispatch_object_t object);
 void dispatch_release(dispatch_object_t object);
 

@@ -18,6 +18,22 @@ typedef uint64_t mach_vm_size_t;
 #define KERN_NO_SPACE 3
 #define VM_FLAGS_ANYWHERE 1
 
+typedef struct mach_timebase_info {
+    uint32_t numer;
+    uint32_t denom;
+} mach_timebase_info_data_t, *mach_timebase_info_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+uint64_t mach_absolute_time(void);
+kern_return_t mach_timebase_info(mach_timebase_info_t info);
+
+#ifdef __cplusplus
+}
+#endif
+
 static inline vm_map_t mach_task_self(void) {
     return 0;
 }

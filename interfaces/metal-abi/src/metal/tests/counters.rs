@@ -74,7 +74,7 @@ fn the_one_counter_set_is_the_time_and_it_is_sampled_at_passes_dispatches_and_bl
         let name: Retained<NSString> = msg_send![&**set, name];
         let counters: Retained<NSArray> = msg_send![&**set, counters];
         let counter: Retained<NSString> = msg_send![&*counters.elements()[0], name];
-        assert_eq!((name.to_string(), counter.to_string()), ("Timestamp".into(), "Timestamp".into()));
+        assert_eq!((name.to_string(), counter.to_string()), ("timestamp".into(), "GPUTimestamp".into()));
         let points: [bool; 5] =
             [0usize, 1, 2, 3, 4].map(|point| msg_send![&*setup.device, supportsCounterSampling: point]);
         assert_eq!(points, [true, false, true, false, true]);

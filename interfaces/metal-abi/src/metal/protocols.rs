@@ -1,0 +1,95 @@
+//! The protocols that Metal's objects conform to.
+//!
+//! Programs ask for them by name (`objc_getProtocol("MTLDevice")`) and whether an object conforms to one. Those
+//! of Metal 4 are left out, since nothing here conforms to them. Their methods are not listed.
+
+use std::ffi::CStr;
+use std::sync::Once;
+
+use crate::runtime::class::Class;
+use crate::runtime::protocol;
+
+/// The protocols of `Metal/*.h` with the one that each adopts besides `NSObject`.
+const DECLARED: &[(&CStr, Option<&CStr>)] = &[
+    (c"MTLAccelerationStructure", Some(c"MTLResource")),
+    (c"MTLAccelerationStructureCommandEncoder", Some(c"MTLCommandEncoder")),
+    (c"MTLAllocation", None),
+    (c"MTLArgumentEncoder", None),
+    (c"MTLBinaryArchive", None),
+    (c"MTLBinding", None),
+    (c"MTLBlitCommandEncoder", Some(c"MTLCommandEncoder")),
+    (c"MTLBuffer", Some(c"MTLResource")),
+    (c"MTLBufferBinding", Some(c"MTLBinding")),
+    (c"MTLCaptureScope", None),
+    (c"MTLCommandBuffer", None),
+    (c"MTLCommandBufferEncoderInfo", None),
+    (c"MTLCommandEncoder", None),
+    (c"MTLCommandQueue", None),
+    (c"MTLComputeCommandEncoder", Some(c"MTLCommandEncoder")),
+    (c"MTLComputePipelineState", Some(c"MTLAllocation")),
+    (c"MTLCounter", None),
+    (c"MTLCounterSampleBuffer", None),
+    (c"MTLCounterSet", None),
+    (c"MTLDepthStencilState", None),
+    (c"MTLDevice", None),
+    (c"MTLDrawable", None),
+    (c"MTLDynamicLibrary", None),
+    (c"MTLEvent", None),
+    (c"MTLFence", None),
+    (c"MTLFunction", None),
+    (c"MTLFunctionHandle", None),
+    (c"MTLFunctionLog", None),
+    (c"MTLFunctionLogDebugLocation", None),
+    (c"MTLFunctionStitchingAttribute", None),
+    (c"MTLFunctionStitchingNode", None),
+    (c"MTLHeap", Some(c"MTLAllocation")),
+    (c"MTLIOCommandBuffer", None),
+    (c"MTLIOCommandQueue", None),
+    (c"MTLIOFileHandle", None),
+    (c"MTLIOScratchBuffer", None),
+    (c"MTLIOScratchBufferAllocator", None),
+    (c"MTLIndirectCommandBuffer", Some(c"MTLResource")),
+    (c"MTLIndirectComputeCommand", None),
+    (c"MTLIndirectRenderCommand", None),
+    (c"MTLIntersectionFunctionTable", Some(c"MTLResource")),
+    (c"MTLLibrary", None),
+    (c"MTLLogContainer", None),
+    (c"MTLLogState", None),
+    (c"MTLObjectPayloadBinding", Some(c"MTLBinding")),
+    (c"MTLParallelRenderCommandEncoder", Some(c"MTLCommandEncoder")),
+    (c"MTLRasterizationRateMap", None),
+    (c"MTLRenderCommandEncoder", Some(c"MTLCommandEncoder")),
+    (c"MTLRenderPipelineState", Some(c"MTLAllocation")),
+    (c"MTLResidencySet", None),
+    (c"MTLResource", Some(c"MTLAllocation")),
+    (c"MTLResourceStateCommandEncoder", Some(c"MTLCommandEncoder")),
+    (c"MTLSamplerState", None),
+    (c"MTLSharedEvent", Some(c"MTLEvent")),
+    (c"MTLTexture", Some(c"MTLResource")),
+    (c"MTLTextureBinding", Some(c"MTLBinding")),
+    (c"MTLThreadgroupBinding", Some(c"MTLBinding")),
+    (c"MTLVisibleFunctionTable", Some(c"MTLResource")),
+];
+
+/// Makes the protocols known.
+pub(crate) fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for &(name, adopted) in DECLARED {
+            let declared = protocol::named_or_new(name).0;
+            for adopted in adopted.into_iter().chain([c"NSObject"]) {
+                declared.adopt(protocol::named_or_new(adopted).0);
+            }
+        }
+    });
+}
+
+/// Has a class of this crate, which is being built, conform to the protocol of its objects.
+pub(crate) fn add_to(class: &'static Class) {
+    let Some(suffix) = class.name().to_bytes().strip_prefix(b"Anymetal") else { return };
+    register();
+    let is_own = |name: &CStr| name.to_bytes().strip_prefix(b"MTL") == Some(suffix);
+    if let Some((name, _)) = DECLARED.iter().find(|(name, _)| is_own(name)) {
+        class.body().protocols.push(protocol::named_or_new(name).0);
+    }
+}
