@@ -80,6 +80,7 @@ fn main() -> ExitCode {
         ["mutate", ref rest @ ..] => mutate(&root, rest),
         ["gpu"] => pack(&root),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
+        ["libmetal", "--declared"] => told("libmetal", libmetal::write_declared(&root).map(|()| true)),
         ["libmetal", ref rest @ ..] => libmetal(&root, rest),
         ["apple", ref rest @ ..] => told("apple", apple::run(&root, rest)),
         [] | ["help" | "--help" | "-h"] => {

@@ -1,7 +1,7 @@
 //! `cargo anymetal`: runs a crate that is written for Metal on anymetal, without editing a file of
 //! it.
 //!
-//! It copies the `objc2-metal` that the crate depends on from where cargo keeps it, changes the
+//! It copies the `objc2-metal` or `metal` that the crate depends on from where cargo keeps it, changes the
 //! copy so that it links with `anymetal-metal-abi` ([`shim`]), and runs cargo with that copy in its
 //! place, and likewise with the crates of other frameworks:
 //!
@@ -32,7 +32,7 @@ from anymetal instead of Apple's framework. No file of the package is changed, e
   cargo anymetal verify                checks selectors and type encodings against those of objc2-metal
                                        and objc2-metal-performance-shaders
 
-The package must depend on `objc2-metal`, itself or through others. ANYMETAL_SOURCE names the folder with
+The package must depend on `objc2-metal` or `metal`, itself or through others. ANYMETAL_SOURCE names the folder with
 anymetal's sources, if they have moved since this program was built.
 ";
 

@@ -1,33 +1,34 @@
 //! The changed crates: copies of the registry's sources with few edits.
 //!
-//! Of `objc2-metal`:
+//! Of the crates with Metal's API, `objc2-metal` and `metal` (metal-rs):
 //!
 //! 1. `Cargo.toml`: a dependency on `anymetal-metal-abi`, off Apple's machines.
 //! 2. `src/lib.rs`: the crate is named, so that it is linked.
-//! 3. `src/generated/mod.rs`: Metal's framework is linked on Apple's machines only.
+//! 3. The attributes that link with a framework hold on Apple's machines only.
 //!
 //! Of every other crate of a framework that the program depends on, such as
-//! `objc2-metal-performance-shaders`, the third.
+//! `objc2-metal-performance-shaders` and `core-graphics-types`, the third.
 //!
-//! Invariant: an edit that does not find its place is an error, never a copy that is half changed.
+//! Invariant: a copy is changed whole: a crate without an attribute to edit is an error.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 
-const CRATE: &str = "objc2-metal";
-/// Crates of frameworks are named so.
+/// The crates with Metal's API.
+const METAL: [&str; 2] = ["objc2-metal", "metal"];
+/// Crates of frameworks begin so.
 const PREFIX: &str = "objc2-";
-/// The file that links with a framework.
-const LINKING: &str = "src/generated/mod.rs";
+/// Older crates of frameworks.
+const OLDER: [&str; 5] =
+    ["cocoa", "cocoa-foundation", "core-foundation", "core-graphics", "core-graphics-types"];
 const EXTERN_CRATE: &str =
     "\n#[cfg(not(target_vendor = \"apple\"))]\nextern crate anymetal_metal_abi as _;\n";
 
 /// The changed copies.
 #[derive(Debug)]
 pub(crate) struct Shim {
-    /// That of `objc2-metal` is the first.
     pub(crate) crates: Vec<ChangedCrate>,
 }
 
@@ -58,59 +59,100 @@ fn make_with(mut command: MetadataCommand) -> Result<Shim, String> {
         .features(CargoOpt::AllFeatures)
         .exec()
         .map_err(|error| format!("the package cannot be read: {error}"))?;
-    let metal = changed(&metadata, original(&metadata)?)?;
-    edit(&metal.folder.join("src/lib.rs"), |text| Ok(text + EXTERN_CRATE))?;
+    check_versions(&metadata)?;
     let dependency = dependency(&abi_folder()?);
-    edit(&metal.folder.join("Cargo.toml"), |text| Ok(text + &dependency))?;
-    let mut crates = vec![metal];
-    for package in metadata.packages.iter().filter(|package| links_a_framework(package)) {
-        let other = changed(&metadata, package)?;
-        for file in ["src/lib.rs", "Cargo.toml"] {
-            edit(&other.folder.join(file), Ok)?;
-        }
-        crates.push(other);
-    }
-    Ok(Shim { crates })
+    let packages = metadata.packages.iter().filter(|package| links_a_framework(package));
+    let crates = packages.map(|package| changed(&metadata, package, &dependency));
+    Ok(Shim { crates: crates.collect::<Result<_, _>>()? })
 }
 
-/// Whether it is a crate of a framework, other than Metal's, that cannot be built off Apple's machines.
+/// Whether it is Metal's crate or one of another framework that cannot be built off Apple's machines.
 fn links_a_framework(package: &Package) -> bool {
     let name = package.name.as_str();
-    let linking = package.manifest_path.with_file_name(LINKING);
-    name.starts_with(PREFIX)
-        && name != CRATE
-        && fs::read_to_string(linking).is_ok_and(|text| framework_link(&text).is_some())
+    let is_of_framework = METAL.contains(&name) || OLDER.contains(&name) || name.starts_with(PREFIX);
+    let folder = package.manifest_path.with_file_name("src");
+    is_of_framework && has_framework_link(folder.as_std_path())
 }
 
-/// Copies a crate of a framework and has it link with the framework on Apple's machines only.
-fn changed(metadata: &Metadata, package: &Package) -> Result<ChangedCrate, String> {
+/// Whether a source in the folder has an attribute that is to be edited.
+fn has_framework_link(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| match path.is_dir() {
+        true => has_framework_link(&path),
+        false => is_source(&path) && fs::read_to_string(&path).is_ok_and(|text| on_apple_only(&text).1 > 0),
+    })
+}
+
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
+}
+
+/// Copies a crate of a framework with its edits.
+fn changed(metadata: &Metadata, package: &Package, dependency: &str) -> Result<ChangedCrate, String> {
     let source = package.manifest_path.parent().ok_or("the manifest has no folder")?.as_std_path();
     let name = package.name.to_string();
     let folder =
         metadata.target_directory.as_std_path().join("anymetal").join(format!("{name}-{}", package.version));
-    copy(source, &folder).map_err(|error| format!("{} cannot be copied: {error}", source.display()))?;
-    edit(&folder.join(LINKING), |text| {
-        let link = framework_link(&text).ok_or("no framework is linked: this version is not known")?;
-        let inner = link.trim_start_matches("#[").trim_end_matches(']');
-        replaced_once(&text, link, &format!("#[cfg_attr(target_vendor = \"apple\", {inner})]"))
-    })?;
+    let is_metal = METAL.contains(&name.as_str());
+    let mut links = 0;
+    let mut edit = |path: &Path, text: String| {
+        if !is_source(path) {
+            let is_manifest = path == Path::new("Cargo.toml");
+            return if is_metal && is_manifest { text + dependency } else { text };
+        }
+        let (text, edited) = on_apple_only(&text);
+        links += edited;
+        if is_metal && path == Path::new("src/lib.rs") { text + EXTERN_CRATE } else { text }
+    };
+    copy(source, &folder, Path::new(""), &mut edit)
+        .map_err(|error| format!("{} cannot be copied: {error}", source.display()))?;
+    if links == 0 {
+        return Err(format!("{name} {}: no framework is linked: this version is not known", package.version));
+    }
     Ok(ChangedCrate { name, folder })
 }
 
-/// The line that links with a framework on every machine.
-fn framework_link(text: &str) -> Option<&str> {
-    text.lines().find(|line| line.starts_with("#[link(name = ") && line.ends_with("kind = \"framework\")]"))
+/// A source whose attributes that link with a framework hold on Apple's machines only, and how many were edited.
+/// Those with a condition on the system are left as they are.
+fn on_apple_only(text: &str) -> (String, usize) {
+    const KIND: &str = "kind = \"framework\")";
+    let (mut edited, mut rest, mut count) = (String::with_capacity(text.len()), text, 0);
+    while let Some(end) = rest.find(KIND).map(|at| at + KIND.len()) {
+        let link = rest[..end].rfind("link(").unwrap_or(end);
+        let attribute = rest[..link].rfind("#[").unwrap_or(link);
+        let condition = &rest[attribute..link];
+        edited.push_str(&rest[..attribute]);
+        let link = &rest[link..end];
+        match condition.strip_prefix("#[cfg_attr(").map(|condition| condition.trim().trim_end_matches(',')) {
+            None if condition == "#[" => {
+                edited.push_str(&format!("#[cfg_attr(target_vendor = \"apple\", {link})"));
+                count += 1;
+            }
+            Some(condition) if !condition.contains("target_") => {
+                edited.push_str(&format!("#[cfg_attr(all({condition}, target_vendor = \"apple\"), {link}"));
+                count += 1;
+            }
+            _ => edited.push_str(&rest[attribute..end]),
+        }
+        rest = &rest[end..];
+    }
+    (edited + rest, count)
 }
 
-fn original(metadata: &Metadata) -> Result<&Package, String> {
-    let mut found = metadata.packages.iter().filter(|package| package.name.as_str() == CRATE);
-    match (found.next(), found.next()) {
-        (Some(package), None) => Ok(package),
-        (None, _) => Err(format!("the package here does not depend on {CRATE}")),
-        (Some(one), Some(other)) => Err(format!(
-            "the package here depends on {CRATE} {} and {}; one can be changed",
-            one.version, other.version
-        )),
+/// Cargo takes the place of one version of a crate.
+fn check_versions(metadata: &Metadata) -> Result<(), String> {
+    let versions = |name: &str| {
+        let packages = metadata.packages.iter().filter(|package| package.name.as_str() == name);
+        packages.map(|package| package.version.to_string()).collect::<Vec<_>>()
+    };
+    if METAL.iter().all(|name| versions(name).is_empty()) {
+        return Err(format!("the package here does not depend on {}", METAL.join(" or ")));
+    }
+    match METAL.map(|name| (name, versions(name))).iter().find(|(_, versions)| versions.len() > 1) {
+        Some((name, versions)) => {
+            Err(format!("the package here depends on {name} {}; one can be changed", versions.join(" and ")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -138,38 +180,28 @@ fn dependency(folder: &Path) -> String {
     )
 }
 
-/// Copies a folder with all that is in it; files that are the same stay untouched, so that nothing
-/// is built again without need.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a folder with all that is in it, each text as an edit makes it; `within` is the folder's path in the
+/// crate. Files that are the same stay untouched, so that nothing is built again without need.
+fn copy(
+    from: &Path,
+    to: &Path,
+    within: &Path,
+    edit: &mut impl FnMut(&Path, String) -> String,
+) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let target = to.join(entry.file_name());
+        let (target, path) = (to.join(entry.file_name()), within.join(entry.file_name()));
         if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if entry.file_name() != "Cargo.lock" && !EDITED.iter().any(|edited| target.ends_with(edited)) {
-            write_if_changed(&target, &fs::read(entry.path())?)?;
+            copy(&entry.path(), &target, &path, edit)?;
         } else if entry.file_name() != "Cargo.lock" {
-            fs::copy(entry.path(), original_of(&target))?;
+            match String::from_utf8(fs::read(entry.path())?) {
+                Ok(text) => write_if_changed(&target, edit(&path, text).as_bytes())?,
+                Err(bytes) => write_if_changed(&target, bytes.as_bytes())?,
+            }
         }
     }
     Ok(())
-}
-
-/// The files with edits, by the ends of their paths.
-const EDITED: [&str; 3] = ["src/generated/mod.rs", "src/lib.rs", "Cargo.toml"];
-
-/// Where the registry's text of an edited file is kept.
-fn original_of(path: &Path) -> PathBuf {
-    path.with_extension("original")
-}
-
-fn edit(path: &Path, change: impl FnOnce(String) -> Result<String, String>) -> Result<(), String> {
-    let text = fs::read_to_string(original_of(path))
-        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let changed = change(text).map_err(|error| format!("{}: {error}", path.display()))?;
-    write_if_changed(path, changed.as_bytes())
-        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
 fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -179,43 +211,46 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
-fn replaced_once(text: &str, old: &str, new: &str) -> Result<String, String> {
-    match text.matches(old).count() {
-        1 => Ok(text.replace(old, new)),
-        count => Err(format!("`{old}` is there {count} times, not once: this version is not known")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_edit_without_its_one_place_is_an_error() {
-        assert_eq!(replaced_once("a b c", "b", "d").unwrap(), "a d c");
-        assert!(replaced_once("a c", "b", "d").is_err() && replaced_once("b b", "b", "d").is_err());
+    fn attributes_that_link_a_framework_hold_on_apples_machines_only() {
+        let edited = |text: &str| on_apple_only(text).0;
+        assert_eq!(
+            edited("mod a;\n#[link(name = \"Metal\", kind = \"framework\")]\nextern \"C\" {}\n"),
+            "mod a;\n#[cfg_attr(target_vendor = \"apple\", link(name = \"Metal\", kind = \"framework\"))]\nextern \"C\" {}\n"
+        );
+        assert_eq!(
+            edited("#[cfg_attr(\n  feature = \"link\",\n  link(name = \"A\", kind = \"framework\")\n)]"),
+            "#[cfg_attr(all(feature = \"link\", target_vendor = \"apple\"), link(name = \"A\", kind = \"framework\")\n)]"
+        );
+        for guarded in [
+            "#[cfg_attr(target_vendor = \"apple\", link(name = \"A\", kind = \"framework\"))]",
+            "#[cfg_attr(all(any(target_os = \"macos\"), feature = \"link\"), link(name = \"A\", kind = \"framework\"))]",
+            "#[link(name = \"dispatch\", kind = \"dylib\")]",
+        ] {
+            assert_eq!(on_apple_only(guarded), (guarded.to_owned(), 0));
+        }
     }
 
     #[test]
-    fn the_line_that_links_a_framework_on_every_machine_is_found() {
-        let line = "#[link(name = \"Metal\", kind = \"framework\")]";
-        assert_eq!(framework_link(&format!("mod a;\n{line}\nextern \"C\" {{}}\n")), Some(line));
-        assert_eq!(framework_link("#[cfg_attr(target_vendor = \"apple\", link(name = \"A\"))]\n"), None);
-    }
-
-    #[test]
-    fn a_copy_leaves_unchanged_files_alone_and_edits_start_from_the_original() {
+    fn a_copy_has_the_edits_and_leaves_unchanged_files_alone() {
         let folder = std::env::temp_dir().join(format!("anymetal-shim-{}", std::process::id()));
         let (from, to) = (folder.join("from"), folder.join("to"));
         fs::create_dir_all(from.join("src")).unwrap();
         fs::write(from.join("src/lib.rs"), "//! A crate.\n").unwrap();
-        fs::write(from.join("src/other.rs"), "//! Another file.\n").unwrap();
+        fs::write(from.join("src/data.bin"), [0xff, 0xfe]).unwrap();
         for _ in 0..2 {
-            copy(&from, &to).unwrap();
-            edit(&to.join("src/lib.rs"), |text| Ok(text + "// changed\n")).unwrap();
+            let edit = |path: &Path, text: String| match path == Path::new("src/lib.rs") {
+                true => text + "// changed\n",
+                false => text,
+            };
+            copy(&from, &to, Path::new(""), &mut { edit }).unwrap();
         }
         assert_eq!(fs::read_to_string(to.join("src/lib.rs")).unwrap(), "//! A crate.\n// changed\n");
-        assert_eq!(fs::read_to_string(to.join("src/other.rs")).unwrap(), "//! Another file.\n");
+        assert_eq!(fs::read(to.join("src/data.bin")).unwrap(), [0xff, 0xfe]);
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -23,6 +23,8 @@ mod arguments;
 mod classes;
 mod dispatch;
 pub mod foundation;
+#[cfg(test)]
+mod inventory;
 pub mod metal;
 mod mps;
 mod results;

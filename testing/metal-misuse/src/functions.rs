@@ -15,7 +15,8 @@ macro_rules! functions {
 }
 
 functions! { FUNCTIONS:
-    MPSSupportsMTLDevice MTLCopyAllDevices MTLCopyAllDevicesWithObserver MTLCreateSystemDefaultDevice
+    CFRelease CFRetain CGColorSpaceCreateWithName CGColorSpaceRelease MPSSupportsMTLDevice
+    MTLCodeGenServiceBuildRequest MTLCodeGenServiceCreate MTLCodeGenServiceDestroy MTLCopyAllDevices MTLCopyAllDevicesWithObserver MTLCreateSystemDefaultDevice
     MTLRemoveDeviceObserver NSLog NSLogv _Block_copy _Block_has_signature _Block_object_assign
     _Block_object_dispose _Block_release _Block_signature __objc_load class_addIvar class_addMethod
     class_addProperty class_addProtocol class_conformsToProtocol class_copyIvarList class_copyMethodList
@@ -24,11 +25,12 @@ functions! { FUNCTIONS:
     class_getIvarLayout class_getMethodImplementation class_getName class_getProperty class_getSuperclass
     class_getVersion class_isMetaClass class_replaceMethod class_replaceProperty class_respondsToSelector
     class_setIvarLayout class_setVersion dispatch_apply dispatch_apply_f dispatch_async dispatch_async_f
+    dispatch_data_create dispatch_data_create_map dispatch_data_get_size
     dispatch_get_global_queue dispatch_group_async dispatch_group_create dispatch_group_enter
     dispatch_group_leave dispatch_group_notify dispatch_group_wait dispatch_once dispatch_queue_create
     dispatch_release dispatch_retain dispatch_semaphore_create dispatch_semaphore_signal
     dispatch_semaphore_wait dispatch_sync dispatch_sync_f dispatch_time imp_getBlock
-    imp_implementationWithBlock imp_removeBlock ivar_getName ivar_getOffset ivar_getTypeEncoding
+    imp_implementationWithBlock imp_removeBlock mach_absolute_time mach_timebase_info ivar_getName ivar_getOffset ivar_getTypeEncoding
     method_copyArgumentType method_copyReturnType method_exchangeImplementations method_getArgumentType
     method_getImplementation method_getName method_getNumberOfArguments method_getReturnType
     method_getTypeEncoding method_setImplementation objc_alloc objc_alloc_init objc_allocateClassPair
@@ -64,6 +66,7 @@ functions! { FUNCTIONS_OF_X86_64: }
 pub const EXEMPT: &[(&str, &str)] = &[
     ("__gnustep_objc_personality_v0", "the unwinder calls it, with its own structures"),
     ("__gnustep_objcxx_personality_v0", "the unwinder calls it, with its own structures"),
+    ("dispatch_main", "it does not return"),
     ("objc_anymetal_throw_exceptions", "it changes how all failures are raised"),
     ("objc_exception_throw", "it throws an object, which no frame of Rust can catch"),
 ];

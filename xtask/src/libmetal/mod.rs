@@ -46,15 +46,15 @@ const OTHER_NAMES: [&str; 10] = [
 /// What `anymetal doctor --program` takes the names from that Apple declares.
 pub(crate) const DECLARED: &str = "interfaces/metal-abi/inventory/declared.txt";
 
+/// Writes [`DECLARED`].
+pub(crate) fn write_declared(root: &Path) -> Result<(), String> {
+    let names = declared(root).map_err(|error| error.to_string())?;
+    fs::write(root.join(DECLARED), names).map_err(|error| format!("{DECLARED}: {error}"))
+}
+
 /// Builds and installs; the arguments are `--prefix FOLDER` and `--release`, or `--library FILE` to install a
-/// library that was built before. `--declared` alone writes [`DECLARED`] instead.
+/// library that was built before.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
-    if let ["--declared"] = arguments {
-        let file = root.join(DECLARED);
-        let names = declared(root).map_err(|error| error.to_string())?;
-        fs::write(&file, names).map_err(|error| format!("{}: {error}", file.display()))?;
-        return Ok(file);
-    }
     let mut prefix = root.join(PREFIX);
     let mut profile = "debug";
     let mut library = None;
@@ -65,7 +65,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
             "--prefix" => prefix = rest.next().map(PathBuf::from).ok_or("--prefix wants a folder")?,
             "--library" => library = Some(rest.next().map(PathBuf::from).ok_or("--library wants a file")?),
             other => {
-                let options = "--prefix FOLDER, --library FILE and --release, or --declared";
+                let options = "--prefix FOLDER, --library FILE and --release";
                 return Err(format!("{other} is not understood: {options} are"));
             }
         }

@@ -4,8 +4,11 @@
 #![cfg(not(target_vendor = "apple"))]
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use object::{Object, ObjectSymbol};
 
 /// The library of this build. To have it built for itself would build most of the workspace again, with other
 /// features of what it uses.
@@ -94,4 +97,22 @@ fn an_exception_that_leaves_a_handler_ends_the_program_with_its_text() {
     assert!(!output.status.success(), "{text}");
     let expected = "*** Terminating app due to uncaught exception 'HandlerException', reason: 'thrown 42'";
     assert!(text.contains(expected), "{text}");
+}
+
+/// The functions and constants, for `anymetal doctor --program`. With ANYMETAL_TEST_BLESS the list is written.
+#[test]
+fn the_list_of_symbols_is_that_of_the_library() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inventory/symbols.txt");
+    let bytes = std::fs::read(library()).expect("it can be read");
+    let file = object::File::parse(&*bytes).expect("it is an ELF file");
+    let defined = file.dynamic_symbols().filter(|symbol| !symbol.is_undefined() && symbol.is_global());
+    let names = defined.filter_map(|symbol| symbol.name().ok().map(str::to_owned));
+    // Classes are in the list of classes.
+    let names: BTreeSet<String> = names.filter(|name| !name.starts_with("._OBJC_")).collect();
+    let list: String = names.iter().map(|name| format!("symbol {name}\n")).collect();
+    if std::env::var_os("ANYMETAL_TEST_BLESS").is_some() {
+        std::fs::write(&path, &list).expect("it can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == list, "{} is out of date; ANYMETAL_TEST_BLESS=1 writes it", path.display());
 }

@@ -88,7 +88,7 @@ pub(crate) unsafe fn around(
         return None;
     }
     // Set once there is a buffer: a device that refuses drops the memory, which is still the program's then.
-    let release = Arc::new(OnceLock::new());
+    let release = Arc::new(Release(OnceLock::new()));
     let program = ProgramMemory { start, length, deallocator: Arc::clone(&release) };
     let memory = if start.addr().get().is_multiple_of(MIN_MEMORY_ALIGNMENT) {
         device.inner().import::<u8>(HostPages::over(Box::new(program))?, "").ok()?
@@ -98,7 +98,7 @@ pub(crate) unsafe fn around(
         device.inner().borrow_host(lent, "").ok()?
     };
     if let Some(deallocator) = deallocator {
-        let is_first = release.set(deallocator.copy()).is_ok();
+        let is_first = release.0.set(deallocator.copy()).is_ok();
         assert!(is_first, "a buffer has one deallocator");
     }
     Some(buffer(device, memory, length, options))
@@ -106,7 +106,8 @@ pub(crate) unsafe fn around(
 
 fn buffer(device: &Device, memory: Memory<u8>, length: usize, options: ResourceOptions) -> Retained<Buffer> {
     let (device, heap, label) = (device.retain(), None, Label::default());
-    crate::foundation::object(BufferIvars { memory, length, device, heap, options, label })
+    let memory = Arc::new(memory);
+    crate::foundation::object(BufferIvars { memory, start: 0, length, device, heap, options, label })
 }
 
 fn placement(method: &str, options: ResourceOptions) -> memory::ResourceOptions {
@@ -121,15 +122,22 @@ fn padded(length: usize, device: &Device) -> usize {
     }
 }
 
+/// The deallocator of a program's memory, once a buffer uses the memory.
+struct Release(OnceLock<Deallocator>);
+
+// SAFETY: Metal calls deallocators on any thread, so programs give it blocks that may be called there.
+unsafe impl Send for Release {}
+// SAFETY: as above; the block is called once, when the memory is dropped.
+unsafe impl Sync for Release {}
+
 /// Memory that a program allocated.
 struct ProgramMemory {
     start: NonNull<u8>,
     length: usize,
-    deallocator: Arc<OnceLock<Deallocator>>,
+    deallocator: Arc<Release>,
 }
 
-// SAFETY: the memory is the buffer's until the deallocator is called, and Metal calls deallocators on any
-// thread, so programs give it blocks that may be called there.
+// SAFETY: the memory is the buffer's until the deallocator is called.
 unsafe impl Send for ProgramMemory {}
 // SAFETY: as above; through a shared reference bytes are only read.
 unsafe impl Sync for ProgramMemory {}
@@ -148,7 +156,7 @@ impl HostMemory for ProgramMemory {
 
 impl Drop for ProgramMemory {
     fn drop(&mut self) {
-        if let Some(deallocator) = self.deallocator.get() {
+        if let Some(deallocator) = self.deallocator.0.get() {
             deallocator.call((self.start.as_ptr().cast(), self.length));
         }
     }

@@ -284,11 +284,12 @@ impl ArgumentEncoder {
     fn place(&self, method: &str, member: ArgumentMember) -> *mut u8 {
         let target = self.target().clone();
         let Some((buffer, offset)) = target else { violation(method, "no argument buffer is set") };
-        let Some(start) = buffer.ivars().memory.contents() else {
+        let start = buffer.address();
+        if start.is_null() {
             violation(method, "the argument buffer is private: the host cannot write to it");
-        };
+        }
         // Within the buffer's length, as `point` checked.
-        start.as_ptr().wrapping_add(offset + member.offset as usize)
+        start.wrapping_add(offset + member.offset as usize)
     }
 
     fn put(&self, method: &str, buffer: Option<&Buffer>, offset: usize, index: usize) {

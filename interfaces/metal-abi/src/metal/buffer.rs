@@ -1,6 +1,7 @@
 //! `MTLBuffer`.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use anymetal::Buffer as Memory;
 use anymetal::BufferSlice;
@@ -19,8 +20,10 @@ use crate::foundation::{NSString, Range};
 /// The instance variables of a buffer.
 #[derive(Debug)]
 pub(crate) struct BufferIvars {
-    /// At least the length; see [`super::allocation`].
-    pub(crate) memory: Memory<u8>,
+    /// At least the length from `start` on; see [`super::allocation`]. Buffers of a placement heap share it.
+    pub(crate) memory: Arc<Memory<u8>>,
+    /// Where the buffer begins in the memory, in bytes: not 0 in placement heaps only.
+    pub(crate) start: usize,
     pub(crate) length: usize,
     pub(crate) device: Retained<Device>,
     pub(crate) heap: Option<Retained<Heap>>,
@@ -119,7 +122,12 @@ define_class!(
 
         #[unsafe(method(allocatedSize))]
         fn allocated_size(&self) -> usize {
-            self.ivars().memory.len()
+            self.ivars().memory.len() - self.ivars().start
+        }
+
+        #[unsafe(method(heapOffset))]
+        fn heap_offset(&self) -> usize {
+            self.ivars().start
         }
 
         #[unsafe(method(isAliasable))]
@@ -132,7 +140,14 @@ define_class!(
 impl Buffer {
     /// All its bytes, and what pads them.
     pub(crate) fn region(&self) -> BufferSlice {
-        BufferSlice::from(&self.ivars().memory)
+        let BufferIvars { memory, start, .. } = self.ivars();
+        let whole = BufferSlice::from(&**memory);
+        match start {
+            0 => whole,
+            start => {
+                whole.slice(*start as u64..memory.len() as u64).expect("a placed buffer is within its heap")
+            }
+        }
     }
 
     /// A range within its length, for a method that names it.
@@ -143,12 +158,12 @@ impl Buffer {
 
     /// Its bytes from an offset on, and what pads them, for a method that names it.
     pub(crate) fn from_offset(&self, method: &str, offset: usize) -> BufferSlice {
-        let BufferIvars { memory, length, .. } = self.ivars();
+        let BufferIvars { memory, start, length, .. } = self.ivars();
         // A buffer without bytes, which only this implementation has, is bound at its start.
         if offset >= *length && offset != 0 {
             violation(method, format_args!("offset({offset}) must be < [buffer length]({length})."));
         }
-        self.slice(method, offset, memory.len())
+        self.slice(method, offset, memory.len() - start)
     }
 
     fn slice(&self, method: &str, start: usize, end: usize) -> BufferSlice {
@@ -156,15 +171,17 @@ impl Buffer {
     }
 
     /// Where its bytes are for the host; null for private storage.
-    fn address(&self) -> *mut u8 {
-        self.ivars().memory.contents().map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr)
+    pub(crate) fn address(&self) -> *mut u8 {
+        let BufferIvars { memory, start, .. } = self.ivars();
+        memory.contents().map_or(std::ptr::null_mut(), |whole| whole.as_ptr().wrapping_add(*start))
     }
 
     /// The address for kernels. Programs ask for that of the host too, in any order, and there are devices
     /// that move a buffer for it.
     pub(crate) fn address_for_kernels(&self) -> Result<u64, anymetal::Error> {
         self.address();
-        self.ivars().memory.gpu_address()
+        let BufferIvars { memory, start, .. } = self.ivars();
+        Ok(memory.gpu_address()? + *start as u64)
     }
 
     /// Checks a range against its length.

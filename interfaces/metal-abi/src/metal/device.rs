@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::io::Read;
 use std::ops::RangeInclusive;
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use anymetal::{Capabilities, LibraryDescriptor, memory};
 use block2::Block;
@@ -24,7 +24,7 @@ use super::descriptors::{
 };
 use super::event::{Event, EventHandle, EventIvars, Fence, FenceIvars};
 use super::functions::PipelineFunctions;
-use super::heap::{Heap, HeapIvars, bytes_in_heap};
+use super::heap::{self, Heap, HeapIvars, bytes_in_heap};
 use super::indirect::{IndirectBuffer, IndirectDescriptor};
 use super::label::Label;
 use super::library::{Function, Library, LibraryIvars};
@@ -443,16 +443,22 @@ impl Device {
     }
 
     fn heap_of(&self, descriptor: &HeapDescriptor) -> Option<Retained<Heap>> {
+        const METHOD: &str = "MTLDevice newHeapWithDescriptor:";
         let options = descriptor.ivars().options();
-        let placed = options.placement().unwrap_or_else(|| {
-            violation("MTLDevice newHeapWithDescriptor:", "a heap of buffers cannot be memoryless")
-        });
+        let placement = options
+            .placement()
+            .unwrap_or_else(|| violation(METHOD, "a heap of buffers cannot be memoryless"));
         let block = memory::HeapDescriptor::new(descriptor.ivars().size() as u64)
-            .options(placed)
+            .options(placement)
             .whole(!allocation::is_exact(self.inner()));
         let block = self.inner().create_heap(&block).ok()?;
+        let placed = match descriptor.ivars().heap_type() {
+            heap::AUTOMATIC => None,
+            heap::PLACEMENT => Some(Arc::new(block.buffer_zeroed::<u8>(block.length() as usize).ok()?)),
+            other => violation(METHOD, format_args!("heaps of the type {other} are not supported")),
+        };
         let (device, label) = (self.retain(), Label::default());
-        Some(crate::foundation::object(HeapIvars { block, device, options, label }))
+        Some(crate::foundation::object(HeapIvars { block, placed, device, options, label }))
     }
 
     fn event(&self) -> Option<Retained<Event>> {
@@ -481,8 +487,7 @@ impl Device {
     }
 
     fn library_of_data(&self, data: &NSData) -> Result<Retained<Library>, Retained<NSError>> {
-        data.with_bytes(|bytes| self.packed_library(bytes))
-            .map_err(|text| errors::library_unsupported(text))?
+        data.with_bytes(|bytes| self.packed_library(bytes)).map_err(errors::library_unsupported)?
     }
 
     fn packed_library(

@@ -1,5 +1,8 @@
 //! `MTLHeap`.
 
+use std::sync::Arc;
+
+use anymetal::Buffer as Memory;
 use anymetal::memory::Heap as Block;
 use objc2::Message;
 use objc2::rc::Retained;
@@ -13,12 +16,19 @@ use super::resource_options::ResourceOptions;
 use super::texture::Texture;
 use super::texture_descriptor::TextureDescriptor;
 use super::{texture_make, violation};
-use crate::foundation::NSString;
+use crate::foundation::{NSString, Range};
+
+/// `MTLHeapTypeAutomatic`.
+pub(crate) const AUTOMATIC: isize = 0;
+/// `MTLHeapTypePlacement`.
+pub(crate) const PLACEMENT: isize = 1;
 
 /// The instance variables of a heap.
 #[derive(Debug)]
 pub(crate) struct HeapIvars {
     pub(crate) block: Block,
+    /// Of a placement heap, all its memory as one buffer, in which the program places its own.
+    pub(crate) placed: Option<Arc<Memory<u8>>>,
     pub(crate) device: Retained<Device>,
     pub(crate) options: ResourceOptions,
     pub(crate) label: Label,
@@ -36,6 +46,11 @@ define_class!(
         #[unsafe(method_id(newBufferWithLength:options:))]
         fn new_buffer(&self, length: usize, options: usize) -> Option<Retained<Buffer>> {
             self.cut(length, ResourceOptions(options))
+        }
+
+        #[unsafe(method_id(newBufferWithLength:options:offset:))]
+        fn new_placed_buffer(&self, length: usize, options: usize, offset: usize) -> Option<Retained<Buffer>> {
+            self.place(length, ResourceOptions(options), offset)
         }
 
         #[unsafe(method_id(newTextureWithDescriptor:))]
@@ -65,13 +80,15 @@ define_class!(
 
         #[unsafe(method(maxAvailableSizeWithAlignment:))]
         fn max_available(&self, _alignment: usize) -> usize {
-            self.ivars().block.largest_free_bytes() as usize
+            match &self.ivars().placed {
+                Some(memory) => memory.len(),
+                None => self.ivars().block.largest_free_bytes() as usize,
+            }
         }
 
-        // `MTLHeapTypeAutomatic`.
         #[unsafe(method(type))]
         fn heap_type(&self) -> isize {
-            0
+            if self.ivars().placed.is_some() { PLACEMENT } else { AUTOMATIC }
         }
 
         #[unsafe(method(storageMode))]
@@ -128,14 +145,46 @@ pub(crate) fn bytes_in_heap(device: &anymetal::Device, length: usize) -> Option<
 
 impl Heap {
     fn cut(&self, length: usize, options: ResourceOptions) -> Option<Retained<Buffer>> {
-        let HeapIvars { block, device, options: own, .. } = self.ivars();
-        if options.storage_mode() != own.storage_mode() {
-            let rule = "a buffer has the storage mode of its heap";
-            violation("MTLHeap newBufferWithLength:options:", rule);
+        const METHOD: &str = "MTLHeap newBufferWithLength:options:";
+        let HeapIvars { block, placed, device, .. } = self.ivars();
+        self.check_mode(METHOD, options);
+        if placed.is_some() {
+            violation(METHOD, "the heap is of the type MTLHeapTypePlacement, whose buffers have an offset");
         }
         let memory = block.buffer_zeroed::<u8>(bytes_in_heap(device.inner(), length)?).ok()?;
-        let (device, heap, options) = (device.clone(), Some(self.retain()), *own);
+        Some(self.buffer(Arc::new(memory), 0, length))
+    }
+
+    /// A buffer at an offset; buffers may overlap, as programs intend that reuse memory.
+    fn place(&self, length: usize, options: ResourceOptions, offset: usize) -> Option<Retained<Buffer>> {
+        const METHOD: &str = "MTLHeap newBufferWithLength:options:offset:";
+        self.check_mode(METHOD, options);
+        let Some(memory) = &self.ivars().placed else {
+            violation(METHOD, "the heap is not of the type MTLHeapTypePlacement");
+        };
+        if !offset.is_multiple_of(HEAP_ALIGNMENT) {
+            violation(METHOD, format_args!("offset({offset}) must be a multiple of {HEAP_ALIGNMENT}"));
+        }
+        if (Range { location: offset, length }).within(memory.len()).is_none() {
+            let size = memory.len();
+            violation(
+                METHOD,
+                format_args!("offset({offset}) + length({length}) must be <= [heap size]({size})"),
+            );
+        }
+        Some(self.buffer(Arc::clone(memory), offset, length))
+    }
+
+    fn check_mode(&self, method: &str, options: ResourceOptions) {
+        if options.storage_mode() != self.ivars().options.storage_mode() {
+            violation(method, "a buffer has the storage mode of its heap");
+        }
+    }
+
+    fn buffer(&self, memory: Arc<Memory<u8>>, start: usize, length: usize) -> Retained<Buffer> {
+        let HeapIvars { device, options, .. } = self.ivars();
+        let (device, heap, options) = (device.clone(), Some(self.retain()), *options);
         let label = Label::default();
-        Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))
+        crate::foundation::object(BufferIvars { memory, start, length, device, heap, options, label })
     }
 }

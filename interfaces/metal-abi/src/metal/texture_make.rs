@@ -94,7 +94,7 @@ pub(crate) fn over(
     }
     let rows = Rows::of(method, shape.format, [shape.width, shape.height, 1], row_bytes, 0);
     drop(buffer.part(method, offset, rows.bytes));
-    let made = ivars.memory.texture(&shape, offset, rows.pitch.row_bytes);
+    let made = ivars.memory.texture(&shape, ivars.start + offset, rows.pitch.row_bytes);
     let source = Source::Buffer { buffer: buffer.retain(), offset, row_bytes };
     let heap = ivars.heap.clone();
     let memory = memory_of(method, made)?;

@@ -376,3 +376,36 @@ fn no_bytes_at_all_bind_nothing() {
         assert!(status == 5 || contents(&x, 1) == [7]);
     }
 }
+
+/// gpu-allocator makes heaps of this type, and places buffers itself.
+#[test]
+fn a_placement_heap_has_buffers_at_the_programs_offsets() {
+    let setup = Setup::new();
+    // SAFETY: the classes have these methods.
+    unsafe {
+        let descriptor: Id = msg_send![class!(MTLHeapDescriptor), new];
+        let () = msg_send![&*descriptor, setSize: 1usize << 20];
+        let () = msg_send![&*descriptor, setType: 1isize];
+        let () = msg_send![&*descriptor, setStorageMode: 0usize];
+        let heap: Id = msg_send![&*setup.device, newHeapWithDescriptor: &*descriptor];
+        let kind: isize = msg_send![&*heap, type];
+        let place = |length: usize, offset: usize| -> Id {
+            msg_send![&*heap, newBufferWithLength: length, options: 0usize, offset: offset]
+        };
+        let (low, high, same) = (place(4096, 0), place(4096, 65_536), place(8192, 65_536));
+        let offset: usize = msg_send![&*high, heapOffset];
+        assert_eq!((kind, offset), (1, 65_536));
+        let commands = setup.command_buffer();
+        setup.encode_fill(&commands, &high, 100);
+        assert_eq!(commit_and_wait(&commands), 4);
+        let expected: Vec<i32> = (0..100).collect();
+        assert_eq!((contents(&same, 100), contents(&low, 100)), (expected, vec![0; 100]));
+        let addresses: [u64; 2] = [msg_send![&*low, gpuAddress], msg_send![&*high, gpuAddress]];
+        assert_eq!(addresses[1] - addresses[0], 65_536);
+        let beyond = failure(|| drop(place(4096, 1 << 20)));
+        assert!(beyond.contains("must be <= [heap size]"), "{beyond}");
+        let without =
+            failure(|| drop::<Option<Id>>(msg_send![&*heap, newBufferWithLength: 64usize, options: 0usize]));
+        assert!(without.contains("MTLHeapTypePlacement"), "{without}");
+    }
+}

@@ -23,8 +23,11 @@ impl Sent {
 fn a_full_queue_waits_for_a_command_buffer_to_come_back() {
     let device = device();
     // SAFETY: the classes have these methods.
-    let queue: Id = unsafe { msg_send![&*device, newCommandQueueWithMaxCommandBufferCount: 1usize] };
-    let first: Id = unsafe { msg_send![&*queue, commandBuffer] };
+    let (queue, first): (Id, Id) = unsafe {
+        let queue: Id = msg_send![&*device, newCommandQueueWithMaxCommandBufferCount: 1usize];
+        let first = msg_send![&*queue, commandBuffer];
+        (queue, first)
+    };
     let (sender, receiver) = std::sync::mpsc::channel();
     let other = Sent(queue.clone());
     let waiting = std::thread::spawn(move || {
