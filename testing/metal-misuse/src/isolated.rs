@@ -33,10 +33,18 @@ static FILE: OnceLock<File> = OnceLock::new();
 pub fn is_failure_of_api(text: &str) -> bool {
     let names_method = text.starts_with("-[") || text.starts_with("+[");
     let function = text.split(':').next().unwrap_or_default();
-    let names_function =
-        ["CF", "MTLCodeGenService", "dispatch_", "objc_", "_Block_", "method_", "class_", "anymetal does not implement"]
-            .iter()
-            .any(|prefix| function.starts_with(prefix));
+    let names_function = [
+        "CF",
+        "MTLCodeGenService",
+        "dispatch_",
+        "objc_",
+        "_Block_",
+        "method_",
+        "class_",
+        "anymetal does not implement",
+    ]
+    .iter()
+    .any(|prefix| function.starts_with(prefix));
     (names_method || names_function) && !text.contains("bug of anymetal")
 }
 
@@ -121,7 +129,7 @@ pub struct Ended {
 pub fn run(command: &mut Command, patience: Duration) -> Ended {
     let place = Place::new();
     // A queue without a free command buffer would wait for ever.
-    command.env("ANYMETAL_STREAMS_WAIT", "0");
+    command.env("ANYMETAL_STREAMS_WAIT", "0 s");
     let mut child = command.env(PLACE, &place.0).spawn().expect("the program starts again");
     let (mut last, mut since, mut peak_bytes) = (String::new(), Instant::now(), 0);
     let status = loop {

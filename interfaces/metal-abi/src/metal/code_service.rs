@@ -1,8 +1,8 @@
 //! The functions of `MTLCompiler.framework` that programs call to compile source without a device: a private
 //! interface of Apple's, as tinygrad uses it.
 //!
-//! A request is two lengths (64 bits each), source and flags, both with zeros behind them. A reply is a header
-//! of 16 bytes, whose last two words are the lengths of itself and of what follows before the library.
+//! A request is two lengths (64 bits each), source and flags, both padded with zeros. A reply is a header
+//! of 16 bytes, whose last two words are the lengths of itself and of the warnings before the library.
 
 use std::ffi::{CString, c_char, c_void};
 

@@ -1,4 +1,4 @@
-//! Libraries as data: what stands in for Apple's compiled `.metallib` format.
+//! Libraries as data: source in place of Apple's compiled `.metallib` format.
 //!
 //! Data that [`PackedSource::to_bytes`] writes starts and ends as Apple's does (`MTLB`, `ENDT`), because
 //! programs check that, and holds source with the flags of its compiler. Sources as plain text are read too.
@@ -7,13 +7,13 @@ use anymetal::{CompileOptions, MathMode};
 
 use super::compile_options::default_options;
 
-/// What a library that Apple's compiler made starts with.
+/// The first bytes of a library that Apple's compiler made.
 pub(crate) const COMPILED: [u8; 4] = *b"MTLB";
 
-/// What such a library ends with.
+/// The last bytes of such a library.
 const END: [u8; 4] = *b"ENDT";
 
-/// What follows [`COMPILED`] in packed sources.
+/// The bytes after [`COMPILED`] in packed sources.
 const MARK: [u8; 12] = *b"anymetal\x01\0\0\0";
 
 /// Source with the flags of its compiler.
@@ -66,7 +66,7 @@ impl PackedSource {
         Ok(PackedSource { source, flags })
     }
 
-    /// The options that the flags stand for. Flags about files and caches change nothing.
+    /// The options for the flags. Flags about files and caches change nothing.
     pub(crate) fn options(&self) -> CompileOptions {
         let words = words(&self.flags);
         let mut options = default_options();
