@@ -279,8 +279,8 @@ impl Library {
     }
 
     /// Checks all kernels and the functions that they reach; without it, a kernel is checked when it is
-    /// reflected or its pipeline is made. Each function is checked once, and nothing of a source that the cache
-    /// on disk knows to be right.
+    /// reflected or its pipeline is made. Each function is checked once, and nothing of a source that the
+    /// cache on disk knows to be right.
     ///
     /// # Errors
     /// [`Error::Compile`] with all diagnostics. Parts of the language that are not supported here are not an

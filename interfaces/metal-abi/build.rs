@@ -1,5 +1,5 @@
-//! Satisfies the libraries that `objc2`, `objc2-foundation`, `dispatch2`, `block` and `metal` name on the linker's
-//! command line: their symbols are in this crate, so empty linker scripts stand in for them.
+//! Satisfies the libraries that `objc2`, `objc2-foundation`, `dispatch2`, `block` and `metal` name on the
+//! linker's command line: their symbols are in this crate, so empty linker scripts stand in for them.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;

@@ -319,7 +319,8 @@ impl Unit {
         });
     }
 
-    /// Checks all kernels and what they reach, each function once: what checks of the kernels one by one find.
+    /// Checks all kernels and what they reach, each function once: what checks of the kernels one by one
+    /// find.
     pub fn check_kernels(&self, functions: &FunctionHandles, sink: &mut Sink) {
         self.check_alone(functions, sink, |checker, layer| {
             check_static_assertions(checker, layer);

@@ -112,8 +112,8 @@ fn changed(metadata: &Metadata, package: &Package, dependency: &str) -> Result<C
     Ok(ChangedCrate { name, folder })
 }
 
-/// A source whose attributes that link with a framework hold on Apple's machines only, and how many were edited.
-/// Those with a condition on the system are left as they are.
+/// A source whose attributes that link with a framework hold on Apple's machines only, and how many were
+/// edited. Those with a condition on the system are left as they are.
 fn on_apple_only(text: &str) -> (String, usize) {
     const KIND: &str = "kind = \"framework\")";
     let (mut edited, mut rest, mut count) = (String::with_capacity(text.len()), text, 0);
@@ -180,8 +180,8 @@ fn dependency(folder: &Path) -> String {
     )
 }
 
-/// Copies a folder with all that is in it, each text as an edit makes it; `within` is the folder's path in the
-/// crate. Files that are the same stay untouched, so that nothing is built again without need.
+/// Copies a folder with all that is in it, each text as an edit makes it; `within` is the folder's path in
+/// the crate. Files that are the same stay untouched, so that nothing is built again without need.
 fn copy(
     from: &Path,
     to: &Path,

@@ -98,8 +98,8 @@ fn install_library(built: &Path, folder: &Path) -> io::Result<()> {
     let library = folder.join("libMetal.so");
     let _absent = fs::remove_file(&library);
     fs::hard_link(built, &library).or_else(|_| fs::copy(built, &library).map(drop))?;
-    // Links, not linker scripts: programs that open libraries at run time (Python's `ctypes`) read ELF files, and
-    // the dynamic linker knows by the file that a name is of a library that it has.
+    // Links, not linker scripts: programs that open libraries at run time (Python's `ctypes`) read ELF
+    // files, and the dynamic linker knows by the file that a name is of a library that it has.
     for name in OTHER_NAMES {
         let other = folder.join(format!("lib{name}.so"));
         let _absent = fs::remove_file(&other);

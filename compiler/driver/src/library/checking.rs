@@ -15,8 +15,9 @@ use crate::error::CompileError;
 use crate::isolated;
 use crate::observe::stage;
 
-/// Diagnostics about parts of the language that this compiler lacks, and about limits that all kernels together
-/// may reach although each alone does not. Such a source may be right, and other errors may follow from them.
+/// Diagnostics about parts of the language that this compiler lacks, and about limits that all kernels
+/// together may reach although each alone does not. Such a source may be right, and other errors may follow
+/// from them.
 const LIMITATIONS: [&str; 6] = [
     "array-designator",
     "instantiation-limit",
@@ -27,8 +28,8 @@ const LIMITATIONS: [&str; 6] = [
 ];
 
 impl Library {
-    /// Checks all kernels of the source and the functions that they reach. A source that was found right is not
-    /// checked again, in any process with the same cache.
+    /// Checks all kernels of the source and the functions that they reach. A source that was found right is
+    /// not checked again, in any process with the same cache.
     ///
     /// # Errors
     ///

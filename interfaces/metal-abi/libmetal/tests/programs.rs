@@ -99,7 +99,8 @@ fn an_exception_that_leaves_a_handler_ends_the_program_with_its_text() {
     assert!(text.contains(expected), "{text}");
 }
 
-/// The functions and constants, for `anymetal doctor --program`. With ANYMETAL_TEST_BLESS the list is written.
+/// The functions and constants, for `anymetal doctor --program`. With ANYMETAL_TEST_BLESS the list is
+/// written.
 #[test]
 fn the_list_of_symbols_is_that_of_the_library() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inventory/symbols.txt");

@@ -152,8 +152,8 @@ pub(crate) extern "C-unwind" fn dispatch_queue_create(
 #[allow(non_upper_case_globals, reason = "C's name")]
 static _dispatch_main_q: [usize; 8] = [0; 8];
 
-/// The main queue, if that is its address: a serial queue whose work runs on other threads, since programs for
-/// Metal that use it have no run loop here.
+/// The main queue, if that is its address: a serial queue whose work runs on other threads, since programs
+/// for Metal that use it have no run loop here.
 pub(crate) fn main_queue(address: Reference) -> Option<&'static Arc<Object>> {
     static MAIN: OnceLock<Arc<Object>> = OnceLock::new();
     std::ptr::eq(address.cast(), &raw const _dispatch_main_q)

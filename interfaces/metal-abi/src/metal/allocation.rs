@@ -64,9 +64,9 @@ pub(crate) fn filled(
     Some(buffer(device, memory, length, options))
 }
 
-/// A buffer over memory of the program; nothing if the device cannot use it: programs then copy. Apple's Metal
-/// wants whole pages; a device in the host's memory takes any range. The deallocator of a buffer is called when it
-/// and the work that uses it are gone.
+/// A buffer over memory of the program; nothing if the device cannot use it: programs then copy. Apple's
+/// Metal wants whole pages; a device in the host's memory takes any range. The deallocator of a buffer is
+/// called when it and the work that uses it are gone.
 ///
 /// # Safety
 ///

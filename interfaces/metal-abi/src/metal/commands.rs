@@ -27,8 +27,8 @@ pub(crate) enum Status {
     Error = 5,
 }
 
-/// Checks that an encoder has ended, when its last reference is released; not while a failure unwinds, which may
-/// be the reason.
+/// Checks that an encoder has ended, when its last reference is released; not while a failure unwinds, which
+/// may be the reason.
 pub(crate) fn check_ended(method: &str, ended: bool) {
     if !ended && !std::thread::panicking() {
         violation(method, "Command encoder released without endEncoding");

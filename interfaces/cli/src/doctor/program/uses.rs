@@ -1,4 +1,5 @@
-//! Reads the names that a program uses from the symbols, sections and strings of an ELF file, or from a script.
+//! Reads the names that a program uses from the symbols, sections and strings of an ELF file, or from a
+//! script.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +84,8 @@ impl Uses {
         }
     }
 
-    /// Strings that are names of classes or selectors. A string may follow other text without a zero between them.
+    /// Strings that are names of classes or selectors. A string may follow other text without a zero between
+    /// them.
     fn add_strings<'a>(&mut self, strings: impl Iterator<Item = &'a [u8]>, inventory: &Inventory) {
         for string in strings {
             let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b':';
