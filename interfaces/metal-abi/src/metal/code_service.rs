@@ -6,6 +6,7 @@
 
 use std::ffi::{CString, c_char, c_void};
 
+use super::compile_options::default_options;
 use super::devices::default_device;
 use super::packed_source::PackedSource;
 use crate::arguments::may_read;
@@ -80,7 +81,8 @@ fn library(kind: u32, request: &[u8]) -> Result<Vec<u8>, String> {
     }
     let packed = unpacked(request).ok_or("the request is not source and flags")?;
     // Ends with an error for source that does not compile, as the request does on a Mac.
-    default_device().checked_library(&packed.source, &packed.options()).map_err(|error| error.text())?;
+    let options = packed.options(default_options());
+    default_device().checked_library(&packed.source, &options).map_err(|error| error.text())?;
     Ok(packed.to_bytes())
 }
 

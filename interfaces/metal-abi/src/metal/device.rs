@@ -46,8 +46,8 @@ use crate::foundation::url::NSURL;
 use crate::foundation::{NSArray, NSError, NSString};
 use crate::runtime::raise;
 
-/// Whether the file starts as Apple's compiled libraries do. A `.metallib` may hold source, too, which is what
-/// stands in for them here.
+/// Whether the file starts as Apple's compiled libraries do. A `.metallib` may hold source, too, which is
+/// what stands in for them here.
 fn starts_as_compiled(path: &str) -> bool {
     let mut start = [0; COMPILED.len()];
     let file = anymetal_files::open(path.as_ref());
@@ -495,7 +495,7 @@ impl Device {
         bytes: &[u8],
     ) -> Result<Result<Retained<Library>, Retained<NSError>>, &'static str> {
         let packed = PackedSource::from_bytes(bytes).map_err(NotPacked::text)?;
-        Ok(self.checked_library(&packed.source, &packed.options()))
+        Ok(self.checked_library(&packed.source, &packed.options(default_options())))
     }
 
     fn library_of_file(&self, path: &str) -> Result<Retained<Library>, Retained<NSError>> {
@@ -553,8 +553,8 @@ impl Device {
     }
 }
 
-/// The library, if its kernels compile. All of them are checked, as Metal does, unless `ANYMETAL_LIBRARY_CHECK`
-/// leaves each to its pipeline.
+/// The library, if its kernels compile. All of them are checked, as Metal does, unless
+/// `ANYMETAL_LIBRARY_CHECK` leaves each to its pipeline.
 fn checked(library: anymetal::Library) -> Result<anymetal::Library, anymetal::Error> {
     match anymetal_environment::text("ANYMETAL_LIBRARY_CHECK").as_deref().map(str::trim) {
         None | Some("eager") => library.check().map(|()| library),

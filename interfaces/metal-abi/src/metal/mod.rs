@@ -43,7 +43,7 @@ pub(crate) mod pass;
 pub(crate) mod pipeline;
 pub(crate) mod pipeline_buffers;
 mod pixel_format;
-pub(crate) mod protocols;
+mod protocols;
 pub(crate) mod queue;
 pub(crate) mod residency;
 pub(crate) mod resource_options;

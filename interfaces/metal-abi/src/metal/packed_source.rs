@@ -5,8 +5,6 @@
 
 use anymetal::{CompileOptions, MathMode};
 
-use super::compile_options::default_options;
-
 /// The first bytes of a library that Apple's compiler made.
 pub(crate) const COMPILED: [u8; 4] = *b"MTLB";
 
@@ -66,10 +64,9 @@ impl PackedSource {
         Ok(PackedSource { source, flags })
     }
 
-    /// The options for the flags. Flags about files and caches change nothing.
-    pub(crate) fn options(&self) -> CompileOptions {
+    /// Options with those of the flags. Flags about files and caches change nothing.
+    pub(crate) fn options(&self, mut options: CompileOptions) -> CompileOptions {
         let words = words(&self.flags);
-        let mut options = default_options();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             if word == "-D" {
@@ -158,7 +155,7 @@ mod tests {
     #[test]
     fn flags_are_options() {
         let flags = "-fno-fast-math -std=macos-metal2.0 --driver-mode=metal -x metal -D N=4 -DM \"-DT=a b\"";
-        let options = packed(flags).options();
+        let options = packed(flags).options(CompileOptions::new());
         let text = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
         assert_eq!(options.defines, [text("N", Some("4")), text("M", None), text("T", Some("a b"))]);
         assert_eq!((options.math_mode, options.language_version), (MathMode::Safe, 200));

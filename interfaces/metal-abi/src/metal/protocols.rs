@@ -1,12 +1,10 @@
 //! The protocols that Metal's objects conform to.
 //!
-//! Programs ask for them by name (`objc_getProtocol("MTLDevice")`) and whether an object conforms to one. Those
-//! of Metal 4 are left out, since nothing here conforms to them. Their methods are not listed.
+//! Programs ask for them by name (`objc_getProtocol("MTLDevice")`) and whether an object conforms to one.
+//! Those of Metal 4 are left out, since nothing here conforms to them. Their methods are not listed.
 
 use std::ffi::CStr;
-use std::sync::Once;
 
-use crate::runtime::class::Class;
 use crate::runtime::protocol;
 
 /// The protocols of `Metal/*.h` with the one that each adopts besides `NSObject`.
@@ -71,25 +69,16 @@ const DECLARED: &[(&CStr, Option<&CStr>)] = &[
     (c"MTLVisibleFunctionTable", Some(c"MTLResource")),
 ];
 
-/// Makes the protocols known.
-pub(crate) fn register() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        for &(name, adopted) in DECLARED {
-            let declared = protocol::named_or_new(name).0;
-            for adopted in adopted.into_iter().chain([c"NSObject"]) {
-                declared.adopt(protocol::named_or_new(adopted).0);
-            }
+/// Makes the protocols known, before `main`.
+extern "C" fn register() {
+    for &(name, adopted) in DECLARED {
+        let declared = protocol::named_or_new(name).0;
+        for adopted in adopted.into_iter().chain([c"NSObject"]) {
+            declared.adopt(protocol::named_or_new(adopted).0);
         }
-    });
-}
-
-/// Has a class of this crate, which is being built, conform to the protocol of its objects.
-pub(crate) fn add_to(class: &'static Class) {
-    let Some(suffix) = class.name().to_bytes().strip_prefix(b"Anymetal") else { return };
-    register();
-    let is_own = |name: &CStr| name.to_bytes().strip_prefix(b"MTL") == Some(suffix);
-    if let Some((name, _)) = DECLARED.iter().find(|(name, _)| is_own(name)) {
-        class.body().protocols.push(protocol::named_or_new(name).0);
     }
 }
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static REGISTER: extern "C" fn() = register;

@@ -1,14 +1,13 @@
 //! Calls of a program's blocks on threads of this crate, which exceptions must not leave.
 //!
-//! Frames of Rust end the process for an exception of another language, without its text. The trampolines here
-//! have a personality that the unwinder asks first: it reports the exception as Apple's frameworks do, and ends
-//! the process. A panic of Rust passes.
+//! Frames of Rust end the process for an exception of another language, without its text. The trampolines
+//! here have a personality that the unwinder asks first: it reports the exception as Apple's frameworks do,
+//! and ends the process. A panic of Rust passes.
 
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
-use super::exception::{Exception, terminate, thrown_object};
-use super::personality::{CONTINUE_UNWIND, Context, SEARCH_PHASE};
+use super::exception::{CONTINUE_UNWIND, Context, Exception, SEARCH_PHASE, terminate, thrown_object};
 
 /// What a trampoline calls.
 type Call = unsafe extern "C-unwind" fn(*mut c_void);

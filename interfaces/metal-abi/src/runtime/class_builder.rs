@@ -7,11 +7,10 @@ use super::instance::Head;
 use super::lists::text;
 use super::method::{Ivar, Method};
 use super::object::{Imp, OBJECT_BYTES, Truth};
-use super::protocol::Protocol;
+use super::protocol::{self, Protocol};
 use super::registry;
 use super::selector::Sel;
 use crate::foundation::{extensions, variadic};
-use crate::metal::protocols;
 
 /// A class of that name and its metaclass, not registered yet; `None` if there is one. Classes that
 /// this crate exports get their own place.
@@ -46,11 +45,18 @@ pub(crate) fn allocate_pair(superclass: Option<&'static Class>, name: &CStr) -> 
     Some(class)
 }
 
+/// Has a class of this crate, named as `AnymetalBuffer`, conform to the protocol of its objects, `MTLBuffer`.
+fn adopt_own_protocol(class: &'static Class) {
+    let Some(suffix) = class.name().to_bytes().strip_prefix(b"Anymetal") else { return };
+    let name = CString::new([b"MTL", suffix].concat()).expect("a name has no zeros");
+    class.body().protocols.extend(protocol::named(&name));
+}
+
 /// Makes the class known.
 pub(crate) fn register_pair(class: &'static Class) {
     variadic::add_to(class);
     extensions::add_to(class);
-    protocols::add_to(class);
+    adopt_own_protocol(class);
     registry::register(class);
     if let Some(metaclass) = class.metaclass() {
         class.as_object().set_isa(metaclass);

@@ -31,6 +31,18 @@ pub(crate) struct Exception {
     object: *mut Object,
 }
 
+/// The state of a stack walk; opaque.
+#[repr(C)]
+pub(crate) struct Context {
+    _opaque: [u8; 0],
+}
+
+/// `_UA_SEARCH_PHASE`: a personality looks for a handler, and nothing is unwound yet.
+pub(super) const SEARCH_PHASE: c_int = 1;
+
+/// `_URC_CONTINUE_UNWIND`: a personality has no handler.
+pub(super) const CONTINUE_UNWIND: c_int = 8;
+
 unsafe extern "C-unwind" {
     fn _Unwind_RaiseException(exception: *mut Exception) -> c_int;
     fn _Unwind_Resume_or_Rethrow(exception: *mut Exception) -> c_int;

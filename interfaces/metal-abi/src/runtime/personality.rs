@@ -4,15 +4,9 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use super::exception::{Exception, thrown_object};
+use super::exception::{CONTINUE_UNWIND, Context, Exception, SEARCH_PHASE, thrown_object};
 use super::object::Object;
 use super::registry;
-
-/// The state of a stack walk; opaque.
-#[repr(C)]
-pub(crate) struct Context {
-    _opaque: [u8; 0],
-}
 
 unsafe extern "C" {
     fn _Unwind_GetIPInfo(context: *mut Context, is_before: *mut c_int) -> usize;
@@ -22,11 +16,9 @@ unsafe extern "C" {
     fn _Unwind_SetIP(context: *mut Context, address: usize);
 }
 
-pub(super) const SEARCH_PHASE: c_int = 1;
 const HANDLER_FRAME: c_int = 4;
 const HANDLER_FOUND: c_int = 6;
 const INSTALL_CONTEXT: c_int = 7;
-pub(super) const CONTINUE_UNWIND: c_int = 8;
 const FATAL: c_int = 3;
 
 /// The registers in which a landing pad finds exception and selector.

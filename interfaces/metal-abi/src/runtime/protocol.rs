@@ -9,7 +9,6 @@ use super::object::{Bool, Truth};
 use super::property::{Property, PropertyAttribute};
 use super::raise_invalid_argument;
 use super::selector::Sel;
-use crate::metal::protocols;
 
 /// A protocol.
 #[derive(Debug)]
@@ -116,6 +115,11 @@ pub(crate) fn register(protocol: &'static Protocol) {
     registered().entry(protocol.name).or_insert(protocol);
 }
 
+/// The protocol of that name.
+pub(crate) fn named(name: &CStr) -> Option<&'static Protocol> {
+    registered().get(name).copied()
+}
+
 /// The protocol of that name, and whether it was made now.
 pub(crate) fn named_or_new(name: &CStr) -> (&'static Protocol, bool) {
     let mut registered = registered();
@@ -132,7 +136,6 @@ pub(crate) fn named_or_new(name: &CStr) -> (&'static Protocol, bool) {
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_getProtocol(name: *const c_char) -> Option<&'static Protocol> {
-    protocols::register();
     // SAFETY: as promised.
     registered().get(unsafe { text(name) }).copied()
 }
@@ -144,7 +147,6 @@ pub(crate) unsafe extern "C-unwind" fn objc_getProtocol(name: *const c_char) -> 
 pub(crate) unsafe extern "C-unwind" fn objc_copyProtocolList(
     length: *mut c_uint,
 ) -> *mut Option<&'static Protocol> {
-    protocols::register();
     let list: Vec<Option<&'static Protocol>> = registered().values().copied().map(Some).collect();
     // SAFETY: as promised, and a null pointer is `None`.
     unsafe { copied_list(&list, length) }
