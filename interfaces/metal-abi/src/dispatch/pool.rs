@@ -6,8 +6,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-use crate::runtime::boundary::without_exceptions;
-use crate::runtime::{begin_pool, end_pool};
+use crate::runtime::{begin_pool, end_pool, without_exceptions};
 
 /// Something to do once.
 pub(crate) type Work = Box<dyn FnOnce() + Send>;

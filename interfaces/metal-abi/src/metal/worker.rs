@@ -6,8 +6,7 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-use crate::runtime::boundary::without_exceptions;
-use crate::runtime::{begin_pool, end_pool};
+use crate::runtime::{begin_pool, end_pool, without_exceptions};
 
 /// What a thread is given to do.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
