@@ -4,8 +4,8 @@
 //! ([`super::personality`]). Frames of Rust only clean up: `catch_unwind` ends the program.
 //!
 //! [`without_exceptions`] calls a program's blocks on threads of this crate, which exceptions must not leave:
-//! frames of Rust end the process for an exception of another language, without its text. Its trampoline has a
-//! personality that the unwinder asks first, which reports the exception as Apple's frameworks do.
+//! frames of Rust end the process for an exception of another language, without its text. Its trampoline has
+//! a personality that the unwinder asks first, which reports the exception as Apple's frameworks do.
 //!
 //! [`raise`] is how this crate fails. In a Rust program that is a panic, which `catch_unwind` catches;
 //! once [`objc_anymetal_throw_exceptions`] was called, as `libMetal.so` does when it is loaded, it
