@@ -18,11 +18,13 @@ use crate::observe::stage;
 /// Diagnostics about parts of the language that this compiler lacks, and about limits that all kernels
 /// together may reach although each alone does not. Such a source may be right, and other errors may follow
 /// from them.
-const LIMITATIONS: [&str; 6] = [
+const LIMITATIONS: [&str; 7] = [
     "array-designator",
     "instantiation-limit",
     "nested-designator",
     "overload-limit",
+    // A library that the pipeline links may define it.
+    "undefined-function",
     "unsupported-attribute",
     "unsupported-feature",
 ];
