@@ -109,8 +109,8 @@ struct Parser<'t> {
     fuel: usize,
     /// While something is only tried, the number of errors it would have reported.
     pending_errors: Option<u32>,
-    /// Diagnostics of what is only tried, which are reported if the attempt succeeds: warnings, and rules that
-    /// something with the right syntax breaks.
+    /// Diagnostics of what is only tried, which are reported if the attempt succeeds: warnings, and rules
+    /// that something with the right syntax breaks.
     tried: Vec<Diagnostic>,
     /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
     gave_up: bool,
