@@ -222,7 +222,7 @@ fn default_group_sizes_follow_the_grid() -> Result<(), Error> {
     };
     assert_eq!(size(queue.launch(&group).threads(10_000))?, [256, 1, 1]);
     assert_eq!(size(queue.launch(&group).threads((100, 100)))?, [32, 8, 1]);
-    assert_eq!(size(queue.launch(&group).threads((10u32, 10, 10)))?, [16, 2, 2]);
+    assert_eq!(size(queue.launch(&group).threads((10u32, 10, 10)))?, [16, 4, 4]);
     assert_eq!(size(queue.launch(&group).threads((1, 10_000)))?, [1, 256, 1]);
     assert_eq!(size(queue.launch(&group).groups(2).group_size((32, 2)))?, [32, 2, 1]);
     Ok(())

@@ -16,7 +16,7 @@ const SIMD_GROUP: u32 = 32;
 ///
 /// Rows lie along the axis along which neighbouring threads access neighbouring memory
 /// ([`KernelInfo::leading_axis`]), no axis is longer than the grid along it (rounded up to a power of two),
-/// and further rows are added where they start no more idle threads. A grid too small to give each compute
+/// and further rows are added where they start few more idle threads. A grid too small to give each compute
 /// unit half a threadgroup is divided into SIMD-groups if the kernel cannot tell.
 pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, compute_units: u32) -> [u32; 3] {
     // An empty grid has the size of a large one.
@@ -44,10 +44,10 @@ pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, compute_units: u3
     let started = |axis: usize, length: u32| u64::from(grid[axis].div_ceil(length)) * u64::from(length);
     while threads_of(size) < wanted {
         let has_room = |axis: &usize| 2 * size[*axis] <= longest[*axis];
-        // One part in eight more idle threads are as good as none.
-        let wastes_none =
-            |axis: &usize| 8 * started(*axis, 2 * size[*axis]) <= 9 * started(*axis, size[*axis]);
-        let others = [order[1], order[2]].into_iter().filter(has_room).filter(wastes_none);
+        // A quarter more idle threads cost less than few SIMD-groups, whose latencies nothing hides.
+        let wastes_little =
+            |axis: &usize| 4 * started(*axis, 2 * size[*axis]) <= 5 * started(*axis, size[*axis]);
+        let others = [order[1], order[2]].into_iter().filter(has_room).filter(wastes_little);
         let shorter = others.min_by_key(|&axis| size[axis]);
         match shorter.or_else(|| Some(order[0]).filter(has_room)) {
             Some(axis) => size[axis] *= 2,
