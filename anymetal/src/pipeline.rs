@@ -30,7 +30,7 @@ use crate::notice::{self, NoticeKind};
 use crate::pipeline_descriptor::PipelineDescriptor;
 use crate::pipeline_handles::PipelineHandle;
 use crate::signature::Signature;
-use crate::tuning::TunedSizes;
+use crate::tuning::{SizeLimits, TunedSizes};
 
 /// How many threadgroup sizes get code of their own; one with and without an edge of the grid counts as two.
 const MAX_SPECIALISED: usize = 8;
@@ -168,10 +168,13 @@ impl Pipeline {
             false => TunedSizes::none(),
         };
         // Sanitized launches run on one thread: dividing a small grid would only name its races differently.
-        let compute_units = if compiled.can_specialise() { device.capabilities().compute_units } else { 0 };
+        let mut limits = SizeLimits::from(device.capabilities());
+        if !compiled.can_specialise() {
+            limits.compute_units = 0;
+        }
         let pipeline = Pipeline {
             shared: Arc::new(Shared {
-                signature: Arc::new(Signature::new(info, tuned, compute_units)),
+                signature: Arc::new(Signature::new(info, tuned, limits)),
                 label,
                 executor,
                 interpreted: OnceLock::new(),

@@ -8,7 +8,7 @@ use anymetal_types::texture::{BindingRole, TextureError};
 use crate::tuning::default_group_size;
 
 use crate::error::Error;
-use crate::tuning::TunedSizes;
+use crate::tuning::{SizeLimits, TunedSizes};
 
 /// A kernel's reflection with its buffer arguments in the order of a call.
 #[derive(Debug)]
@@ -18,12 +18,11 @@ pub struct Signature {
     /// reflection.
     buffer_arguments: Vec<usize>,
     tuned: TunedSizes,
-    /// Those that the threadgroups of a launch are shared among; 0: they are not.
-    compute_units: u32,
+    limits: SizeLimits,
 }
 
 impl Signature {
-    pub(crate) fn new(kernel: KernelInfo, tuned: TunedSizes, compute_units: u32) -> Self {
+    pub(crate) fn new(kernel: KernelInfo, tuned: TunedSizes, limits: SizeLimits) -> Self {
         let is_buffer = |&place: &usize| {
             let argument: &ArgumentInfo = &kernel.arguments[place];
             argument.enabled
@@ -32,7 +31,7 @@ impl Signature {
         };
         let mut buffer_arguments: Vec<usize> = (0..kernel.arguments.len()).filter(is_buffer).collect();
         buffer_arguments.sort_by_key(|&place| kernel.arguments[place].index);
-        Signature { kernel, buffer_arguments, tuned, compute_units }
+        Signature { kernel, buffer_arguments, tuned, limits }
     }
 
     /// The reflection.
@@ -98,7 +97,7 @@ impl Signature {
         let fixed = kernel.required_threads_per_threadgroup.or(kernel.specialised_group);
         fixed
             .or_else(|| self.tuned.size(threads, dimensions, limit))
-            .unwrap_or_else(|| default_group_size(threads, kernel, self.compute_units))
+            .unwrap_or_else(|| default_group_size(threads, kernel, self.limits))
     }
 
     /// The sizes that measuring found.

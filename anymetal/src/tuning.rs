@@ -36,7 +36,7 @@ use std::time::Duration;
 use anymetal_driver::CacheConfig;
 use anymetal_hal::command::Grid;
 
-pub use candidates::{candidates, default_group_size};
+pub use candidates::{SizeLimits, candidates, default_group_size};
 pub use database::{Database, DatabaseError, Entry, Key, SetAside};
 pub use search::{Outcome as Tuned, Samples, SearchOptions, Trial, Verdict, search};
 pub use shape::ShapeClass;
@@ -187,8 +187,8 @@ impl<'a> Tuning<'a> {
     pub fn run(mut self, launch: impl for<'l> Fn(Launch<'l>) -> Launch<'l>) -> Result<Tuned, Error> {
         let (threads, dimensions) = self.grid(&launch)?;
         let kernel = self.pipeline.kernel();
-        let compute_units = self.pipeline.device().capabilities().compute_units;
-        let sizes = candidates(threads, dimensions, kernel, compute_units);
+        let limits = SizeLimits::from(self.pipeline.device().capabilities());
+        let sizes = candidates(threads, dimensions, kernel, limits);
         let mut failed = None;
         let (options, mut pipelines) = (self.options, BTreeMap::new());
         let measure = |size| {

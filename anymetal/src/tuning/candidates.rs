@@ -1,6 +1,7 @@
 //! Which threadgroup size launches have that name none, and which are worth measuring.
 
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
+use anymetal_hal::capabilities::Capabilities;
 
 /// Sizes with more threads than this were never faster where they were tried, and many kernels' registers
 /// or threadgroup memory do not allow them; the limit of the kernel comes on top.
@@ -11,22 +12,43 @@ const DEFAULT_THREADS: u32 = 256;
 /// Threads of a SIMD-group, which a threadgroup fills first.
 const SIMD_GROUP: u32 = 32;
 
-/// The threadgroup size of launches that name none, on a device with that many compute units, for a grid of
-/// threads. Where the grid is large these are 256, 32×8 or 32×4×2 threads.
+/// What of a device decides how large threadgroups are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeLimits {
+    /// Among which threadgroups are shared; 0: a small grid is not divided for that.
+    pub compute_units: u32,
+    /// The most threads of a threadgroup along each axis.
+    pub threads_per_dimension: [u32; 3],
+}
+
+impl From<&Capabilities> for SizeLimits {
+    fn from(capabilities: &Capabilities) -> Self {
+        let &Capabilities { compute_units, max_threads_per_dimension, .. } = capabilities;
+        Self { compute_units, threads_per_dimension: max_threads_per_dimension }
+    }
+}
+
+/// The threadgroup size of launches that name none, for a grid of threads. Where the grid is large these are 256, 32×8 or 32×4×2 threads.
 ///
 /// Rows lie along the axis along which neighbouring threads access neighbouring memory
-/// ([`KernelInfo::leading_axis`]), no axis is longer than the grid along it (rounded up to a power of two),
-/// and further rows are added where they start few more idle threads. A grid too small to give each compute
+/// ([`KernelInfo::leading_axis`]), no axis is longer than a grid of several axes is along it (rounded up to a
+/// power of two), and further rows are added where they start few more idle threads. A grid too small to give each compute
 /// unit half a threadgroup is divided into SIMD-groups if the kernel cannot tell.
-pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, compute_units: u32) -> [u32; 3] {
+pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, limits: SizeLimits) -> [u32; 3] {
     // An empty grid has the size of a large one.
     let grid = grid.map(|size| if size == 0 { u32::MAX } else { size });
     let limit = kernel.max_threads_per_threadgroup.max(1);
     let threads = grid.iter().fold(1u64, |product, &size| product.saturating_mul(size.into()));
-    let is_small = threads <= u64::from(compute_units) * u64::from(DEFAULT_THREADS / 2);
+    let is_small = threads <= u64::from(limits.compute_units) * u64::from(DEFAULT_THREADS / 2);
     let wanted = if is_small && !observes_threadgroups(kernel) { SIMD_GROUP } else { DEFAULT_THREADS };
     let wanted = 1 << wanted.min(limit).ilog2();
-    let longest = grid.map(|size| size.checked_next_power_of_two().unwrap_or(wanted).min(wanted));
+    let most = limits.threads_per_dimension.map(|most| 1 << most.clamp(1, wanted).ilog2());
+    let in_grid = |axis: usize| grid[axis].checked_next_power_of_two().unwrap_or(wanted);
+    let mut longest: [u32; 3] = std::array::from_fn(|axis| in_grid(axis).min(most[axis]));
+    if grid[1..] == [1; 2] {
+        // Each size has code of its own: short lines have that of long ones.
+        longest[0] = most[0];
+    }
     let (order, row) = match kernel.leading_axis {
         // Blocks of rows along x: most kernels of two and three axes read their neighbours.
         0 => ([0, 1, 2], SIMD_GROUP),
@@ -73,12 +95,15 @@ pub fn candidates(
     grid: [u32; 3],
     dimensions: usize,
     kernel: &KernelInfo,
-    compute_units: u32,
+    limits: SizeLimits,
 ) -> Vec<[u32; 3]> {
-    let first = default_group_size(grid, kernel, compute_units);
+    let first = default_group_size(grid, kernel, limits);
     let (limit, simd_width) = (kernel.max_threads_per_threadgroup.clamp(1, MAX_THREADS), kernel.simd_width);
     let longest = |axis: usize| match axis < dimensions.max(1) {
-        true => grid[axis].max(1).checked_next_power_of_two().unwrap_or(limit).min(limit),
+        true => {
+            let most = limit.min(limits.threads_per_dimension[axis]);
+            grid[axis].max(1).checked_next_power_of_two().unwrap_or(most).min(most)
+        }
         false => 1,
     };
     let powers = |most: u32| (0..32).map(|power| 1u32 << power).take_while(move |&size| size <= most);
@@ -102,12 +127,14 @@ pub fn candidates(
 mod tests {
     use super::*;
 
+    const CPU: SizeLimits = SizeLimits { compute_units: 2, threads_per_dimension: [1024; 3] };
+
     fn kernel(limit: u32) -> KernelInfo {
         KernelInfo::new("k", "k").max_threads_per_threadgroup(limit).simd_width(32)
     }
 
     fn default_size(grid: [u32; 3], limit: u32) -> [u32; 3] {
-        default_group_size(grid, &kernel(limit), 2)
+        default_group_size(grid, &kernel(limit), CPU)
     }
 
     #[test]
@@ -135,10 +162,19 @@ mod tests {
 
     #[test]
     fn default_group_sizes_follow_the_leading_axis() {
-        let size = |axis: u8, grid| default_group_size(grid, &kernel(1024).leading_axis(axis), 2);
+        let size = |axis: u8, grid| default_group_size(grid, &kernel(1024).leading_axis(axis), CPU);
         assert_eq!(size(1, [1000, 1000, 1]), [1, 256, 1]);
         assert_eq!(size(1, [1000, 8, 1]), [32, 8, 1]);
         assert_eq!(size(2, [100, 100, 1000]), [1, 1, 256]);
+    }
+
+    #[test]
+    fn default_group_sizes_respect_the_limits_of_axes() {
+        let limits = SizeLimits { compute_units: 132, threads_per_dimension: [1024, 1024, 64] };
+        let size = |grid| default_group_size(grid, &kernel(1024), limits);
+        assert_eq!(size([1, 1, 1 << 20]), [1, 1, 64]);
+        assert_eq!(size([1, 1 << 20, 1]), [1, 256, 1]);
+        assert_eq!(default_group_size([1 << 20; 3], &kernel(1024).leading_axis(2), limits), [2, 2, 64]);
     }
 
     #[test]
@@ -146,13 +182,14 @@ mod tests {
         assert_eq!(default_size([256, 1, 1], 1024), [32, 1, 1]);
         assert_eq!(default_size([257, 1, 1], 1024), [256, 1, 1]);
         assert_eq!(default_size([4, 4, 4], 1024), [4, 4, 2]);
+        assert_eq!(default_size([1, 1, 1], 1024), [32, 1, 1]);
         let observing = kernel(1024).thread_attributes(vec!["thread_index_in_threadgroup".to_owned()]);
-        assert_eq!(default_group_size([256, 1, 1], &observing, 2), [256, 1, 1], "it can tell");
+        assert_eq!(default_group_size([256, 1, 1], &observing, CPU), [256, 1, 1], "it can tell");
     }
 
     #[test]
     fn candidates_are_whole_simd_groups_within_grid_and_limit() {
-        let candidates = |grid, dimensions, limit| candidates(grid, dimensions, &kernel(limit), 2);
+        let candidates = |grid, dimensions, limit| candidates(grid, dimensions, &kernel(limit), CPU);
         let line = candidates([1 << 20, 1, 1], 1, 1024);
         assert_eq!(line[0], [256, 1, 1]);
         assert_eq!(line.len(), 6, "{line:?}");
@@ -164,7 +201,7 @@ mod tests {
 
     #[test]
     fn tiny_limits_leave_the_default() {
-        assert_eq!(candidates([10, 1, 1], 1, &kernel(8), 2), [[8, 1, 1]]);
-        assert_eq!(candidates([0, 0, 0], 3, &kernel(0), 2).len(), 1);
+        assert_eq!(candidates([10, 1, 1], 1, &kernel(8), CPU), [[8, 1, 1]]);
+        assert_eq!(candidates([0, 0, 0], 3, &kernel(0), CPU).len(), 1);
     }
 }

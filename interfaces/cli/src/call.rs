@@ -167,8 +167,8 @@ impl KernelCall {
             (Some(group), _) => check_group(group, choice).map(|()| Some(group)),
             (None, Some(groups)) if kernel.required_threads_per_threadgroup.is_none() => {
                 let most = |axis| if axis < groups.dimensions() { u32::MAX } else { 1 };
-                let compute_units = choice.device.capabilities().compute_units;
-                Ok(Some(default_group_size([0, 1, 2].map(most), kernel, compute_units)))
+                let limits = choice.device.capabilities().into();
+                Ok(Some(default_group_size([0, 1, 2].map(most), kernel, limits)))
             }
             (None, _) => Ok(None),
         }

@@ -110,8 +110,8 @@ impl<'a> Bench<'a> {
             let name = &call.kernel;
             return Err(Failure::Input(format!("kernel `{name}` demands threadgroups of {x}x{y}x{z}")));
         }
-        let compute_units = self.choice.device.capabilities().compute_units;
-        Ok(anymetal::tuning::candidates(threads, dimensions, &kernel, compute_units))
+        let limits = self.choice.device.capabilities().into();
+        Ok(anymetal::tuning::candidates(threads, dimensions, &kernel, limits))
     }
 
     /// The device's time for one launch of that size, from the same inputs as every other. The first launch

@@ -429,6 +429,6 @@ fn the_command_line_isolates_on_request() {
     for isolate in ["off", "run"] {
         let (code, out, error) = run(arguments, isolate);
         assert_eq!(code, Some(0), "{isolate}: {error}");
-        assert!(out.starts_with("doubled on cpu: 8 threads in threadgroups of 256x1x1, "), "{out}");
+        assert!(out.starts_with("doubled on cpu: 8 threads in threadgroups of 32x1x1, "), "{out}");
     }
 }
