@@ -131,7 +131,7 @@ fn each_in_stmt<'e>(stmt: &'e Stmt, f: &mut dyn FnMut(&'e Expr)) {
             each_full_expr(&otherwise.stmts, f);
         }
         StmtKind::Loop { cond, step, body, .. } => {
-            cond.iter().chain(step).for_each(|expr| f(expr));
+            cond.iter().chain(step).for_each(&mut *f);
             each_full_expr(&body.stmts, f);
         }
         StmtKind::Switch { selector, cases } => {
