@@ -39,7 +39,7 @@ fn the_next_process_has_the_size_that_was_found() {
     found["entries"][0]["size"] = json!([64, 1, 1]);
     std::fs::write(&path, found.to_string()).unwrap();
     assert_eq!(threadgroup(&bench, "4000"), json!([64, 1, 1]), "the same class of grids");
-    assert_eq!(threadgroup(&bench, "100"), json!([256, 1, 1]), "another class");
+    assert_eq!(threadgroup(&bench, "100"), json!([32, 1, 1]), "another class, and few threads");
     bench.write("size.metal", format!("{SIZE}\n"));
     assert_eq!(threadgroup(&bench, "4000"), json!([256, 1, 1]), "another source");
 }
