@@ -28,12 +28,13 @@ impl From<&Capabilities> for SizeLimits {
     }
 }
 
-/// The threadgroup size of launches that name none, for a grid of threads. Where the grid is large these are 256, 32×8 or 32×4×2 threads.
+/// The threadgroup size of launches that name none, for a grid of threads. Where the grid is large these are
+/// 256, 32×8 or 32×4×2 threads.
 ///
 /// Rows lie along the axis along which neighbouring threads access neighbouring memory
 /// ([`KernelInfo::leading_axis`]), no axis is longer than a grid of several axes is along it (rounded up to a
-/// power of two), and further rows are added where they start few more idle threads. A grid too small to give each compute
-/// unit half a threadgroup is divided into SIMD-groups if the kernel cannot tell.
+/// power of two), and further rows are added where they start few more idle threads. A grid too small to give
+/// each compute unit half a threadgroup is divided into SIMD-groups if the kernel cannot tell.
 pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, limits: SizeLimits) -> [u32; 3] {
     // An empty grid has the size of a large one.
     let grid = grid.map(|size| if size == 0 { u32::MAX } else { size });
