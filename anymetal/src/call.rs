@@ -417,8 +417,8 @@ macro_rules! call_setters {
         }
 
         /// Threads per threadgroup. Without it a grid of threads gets what the kernel demands, or what tuning
-        /// found ([`anymetal::tuning`](crate::tuning)), or what suits grid and kernel
-        /// ([`default_group_size`](crate::tuning::default_group_size)): 256, 32×8 or 32×4×2 over large grids.
+        /// found (`anymetal::tuning`), or what suits grid and kernel
+        /// (`anymetal::tuning::default_group_size`): 256, 32×8 or 32×4×2 over large grids.
         pub fn group_size(mut self, size: impl Into<$crate::Extent>) -> Self {
             self.call.group_size(size.into());
             self
