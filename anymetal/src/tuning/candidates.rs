@@ -1,6 +1,6 @@
 //! Which threadgroup size launches have that name none, and which are worth measuring.
 
-use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
+use anymetal_hal::artifact::{ArgumentKind, KernelInfo, SIMD_WIDTH};
 use anymetal_hal::capabilities::Capabilities;
 
 /// Sizes with more threads than this were never faster where they were tried, and many kernels' registers
@@ -9,8 +9,6 @@ const MAX_THREADS: u32 = 1024;
 
 /// Threads of a threadgroup where neither grid nor kernel say otherwise.
 const DEFAULT_THREADS: u32 = 256;
-/// Threads of a SIMD-group, which a threadgroup fills first.
-const SIMD_GROUP: u32 = 32;
 
 /// What of a device decides how large threadgroups are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +39,7 @@ pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, limits: SizeLimit
     let limit = kernel.max_threads_per_threadgroup.max(1);
     let threads = grid.iter().fold(1u64, |product, &size| product.saturating_mul(size.into()));
     let is_small = threads <= u64::from(limits.compute_units) * u64::from(DEFAULT_THREADS / 2);
-    let wanted = if is_small && !observes_threadgroups(kernel) { SIMD_GROUP } else { DEFAULT_THREADS };
+    let wanted = if is_small && !observes_threadgroups(kernel) { SIMD_WIDTH } else { DEFAULT_THREADS };
     let wanted = 1 << wanted.min(limit).ilog2();
     let most = limits.threads_per_dimension.map(|most| 1 << most.clamp(1, wanted).ilog2());
     let in_grid = |axis: usize| grid[axis].checked_next_power_of_two().unwrap_or(wanted);
@@ -52,7 +50,7 @@ pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, limits: SizeLimit
     }
     let (order, row) = match kernel.leading_axis {
         // Blocks of rows along x: most kernels of two and three axes read their neighbours.
-        0 => ([0, 1, 2], SIMD_GROUP),
+        0 => ([0, 1, 2], SIMD_WIDTH),
         // Threadgroups follow each other along x, so that the next one continues no row along another axis.
         1 => ([1, 0, 2], DEFAULT_THREADS),
         2 => ([2, 0, 1], DEFAULT_THREADS),
@@ -62,7 +60,7 @@ pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, limits: SizeLimit
     let threads_of = |size: [u32; 3]| size.iter().product::<u32>();
     size[order[0]] = longest[order[0]].min(row);
     for axis in [order[1], order[2]] {
-        size[axis] = longest[axis].min((SIMD_GROUP.min(wanted) / threads_of(size)).max(1));
+        size[axis] = longest[axis].min((SIMD_WIDTH.min(wanted) / threads_of(size)).max(1));
     }
     let started = |axis: usize, length: u32| u64::from(grid[axis].div_ceil(length)) * u64::from(length);
     while threads_of(size) < wanted {

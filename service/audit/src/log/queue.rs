@@ -163,14 +163,11 @@ impl QueueShared {
         let mut queue = self.lock();
         loop {
             if queue.closed {
-                let batch = std::mem::take(&mut queue.waiting);
-                queue.writing = batch.front().map(|first| first.number);
-                return Task::End(batch);
+                return Task::End(queue.take_batch());
             }
             let may_write = queue.stopped.is_none() || queue.retrying;
             if may_write && (queue.retrying || !queue.waiting.is_empty()) {
-                let batch = std::mem::take(&mut queue.waiting);
-                queue.writing = batch.front().map(|first| first.number);
+                let batch = queue.take_batch();
                 // Places are free again; callers fill them while this is written.
                 self.progress.notify_all();
                 return Task::Write(batch);
@@ -224,6 +221,13 @@ impl QueueShared {
 }
 
 impl Queue {
+    /// All that waits, to be written.
+    fn take_batch(&mut self) -> VecDeque<Waiting> {
+        let batch = std::mem::take(&mut self.waiting);
+        self.writing = batch.front().map(|first| first.number);
+        batch
+    }
+
     /// Whether a record up to that number waits or is being written.
     fn is_open(&self, number: u64) -> bool {
         let first = self.writing.or_else(|| self.waiting.front().map(|first| first.number));
