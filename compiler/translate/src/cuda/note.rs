@@ -6,7 +6,7 @@ use super::launches::Found;
 use crate::token::Text;
 
 /// A launch that the host code has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
     /// The kernel's name, with template arguments if it has any.
     pub kernel: String,
@@ -27,7 +27,7 @@ pub struct Launch {
 }
 
 /// An argument of a launch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Argument {
     /// A buffer: the host's expression for it, and the type of its elements as `anymetal run` has it.
     Buffer(String, &'static str),
@@ -156,13 +156,13 @@ fn step(number: usize, launch: &Launch) -> String {
         .iter()
         .map(|argument| match argument {
             Argument::Buffer(name, _) => quoted(name),
-            Argument::Value(Amount::Known(value), ty) => quoted(&format!("{ty}:{value}")),
-            Argument::Value(Amount::Text(text), ty) => quoted(&format!("{ty}:<{text}>")),
+            Argument::Value(amount, ty) => quoted(&format!("{ty}:{}", value(amount, ty))),
         })
         .collect();
     let sizes = |amounts: &[Amount]| {
         let one = |amount: &Amount| match amount {
-            Amount::Known(value) => value.to_string(),
+            Amount::Integer(value) => value.to_string(),
+            Amount::Real(value) => (*value as i128).to_string(),
             Amount::Text(text) => quoted(&format!("<{text}>")),
         };
         format!("[{}]", amounts.iter().map(one).collect::<Vec<_>>().join(", "))
@@ -173,16 +173,23 @@ fn step(number: usize, launch: &Launch) -> String {
     out.push_str(&format!("args = [{}]\n", arguments.join(", ")));
     out.push_str(&format!("groups = {}\ngroup = {}\n", sizes(&launch.groups), sizes(&launch.group)));
     match &launch.shared {
-        None | Some(Amount::Known(0)) => {}
-        Some(Amount::Known(bytes)) => out.push_str(&format!("# threadgroup memory 0: {bytes} bytes\n")),
-        Some(Amount::Text(text)) => {
-            out.push_str(&format!(
-                "# threadgroup memory 0: <{}> bytes\n",
-                text.replace(char::is_control, " ")
-            ));
-        }
+        None | Some(Amount::Integer(0)) => {}
+        Some(bytes) => out.push_str(&format!("# threadgroup memory 0: {} bytes\n", value(bytes, "u64"))),
     }
     out
+}
+
+/// A value as `anymetal run` takes it for a type, converted to the type as C converts it.
+fn value(amount: &Amount, ty: &str) -> String {
+    let is_real = matches!(ty, "f32" | "f16");
+    match amount {
+        Amount::Integer(value) if ty == "bool" => u8::from(*value != 0).to_string(),
+        Amount::Integer(value) => value.to_string(),
+        Amount::Real(value) if ty == "bool" => u8::from(*value != 0.0).to_string(),
+        Amount::Real(value) if is_real => format!("{value:?}"),
+        Amount::Real(value) => (*value as i128).to_string(),
+        Amount::Text(text) => format!("<{}>", text.replace(char::is_control, " ")),
+    }
 }
 
 /// A string of TOML.

@@ -301,19 +301,49 @@ fn launches_are_noted() {
                   k<<<grid, block, block * sizeof(float), stream>>>(data, 1 << 4);\n  k<<<m, dim3(8, 8)>>>(data, m);\n}\n";
     let launches = translation(source, &Options::default()).launches;
     let text = |text: &str| Amount::Text(text.to_owned());
-    assert_eq!(launches[0].groups, [Amount::Known(16), Amount::Known(2)]);
-    assert_eq!((launches[0].group.clone(), launches[0].line), (vec![Amount::Known(64)], 7));
+    assert_eq!(launches[0].groups, [Amount::Integer(16), Amount::Integer(2)]);
+    assert_eq!((launches[0].group.clone(), launches[0].line), (vec![Amount::Integer(64)], 7));
     assert_eq!(
         (launches[0].shared.clone(), launches[0].stream.as_deref()),
-        (Some(Amount::Known(256)), Some("stream"))
+        (Some(Amount::Integer(256)), Some("stream"))
     );
-    assert_eq!(launches[0].arguments[1], Argument::Value(Amount::Known(16), "u32"));
+    assert_eq!(launches[0].arguments[1], Argument::Value(Amount::Integer(16), "u32"));
     assert_eq!((launches[1].groups.clone(), launches[1].group.len()), (vec![text("m")], 2));
     let toml = launches_toml(&launches, "k.metal");
     contains(
         &toml,
         &["source = \"k.metal\"", "groups = [16, 2]", "groups = [\"<m>\"]", "args = [\"data\", \"u32:16\"]"],
     );
+}
+
+#[test]
+fn values_of_launches_are_those_of_c() {
+    let noted = |parameter: &str, argument: &str| {
+        let source = format!(
+            "#define SCALE 2.5f\n__global__ void k({parameter} a) {{ }}\n\
+             int main() {{ const float half = 1 / 2.0f; int m = read(); k<<<1, 1>>>({argument}); }}\n"
+        );
+        let toml = launches_toml(&translation(&source, &Options::default()).launches, "k.metal");
+        let args = toml.lines().find_map(|line| line.strip_prefix("args = [\"")).unwrap();
+        args.trim_end_matches("\"]").to_owned()
+    };
+    assert_eq!(noted("float", "2.0f"), "f32:2.0");
+    assert_eq!(noted("float", "SCALE"), "f32:2.5");
+    assert_eq!(noted("float", "-.5f"), "f32:-0.5");
+    assert_eq!(noted("float", "-.5f * SCALE"), "f32:-1.25");
+    assert_eq!(noted("float", "half"), "f32:0.5");
+    assert_eq!(noted("float", "1e-3"), "f32:0.001");
+    assert_eq!(noted("float", "(float)3 / 2"), "f32:1.5");
+    assert_eq!(noted("float", "static_cast<float>(7) / float(2)"), "f32:3.5");
+    assert_eq!(noted("float", "3"), "f32:3");
+    assert_eq!(noted("int", "7 / 2 - 5"), "i32:-2");
+    assert_eq!(noted("int", "2.9"), "i32:2");
+    assert_eq!(noted("int", "(int)2.9f + 010 + 0x10 + 0b11"), "i32:29");
+    assert_eq!(noted("unsigned", "1u << 20"), "u32:1048576");
+    assert_eq!(noted("bool", "true"), "bool:1");
+    assert_eq!(noted("float", "1.0f / 0"), "f32:<1.0f / 0>", "infinity has no spelling");
+    assert_eq!(noted("float", "2.0f * m"), "f32:<2.0f * m>", "the host computes it");
+    assert_eq!(noted("float", "1.0f << 2"), "f32:<1.0f << 2>", "not C");
 }
 
 #[test]
