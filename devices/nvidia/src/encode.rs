@@ -90,8 +90,9 @@ pub(crate) fn dispatch(
     let start = room.inline(arena, inline);
     let mut bytes = Vec::with_capacity(inline as usize);
     if meets_grid {
-        check_resident(device, pipeline, dispatch, shape)?;
-        bytes.extend(grid_barrier_words(shape.group_count as u32));
+        // `launch::check` refused more than the card holds at once.
+        let groups = u32::try_from(shape.group_count).expect("a cooperative grid's threadgroups fit a card");
+        bytes.extend(grid_barrier_words(groups));
         bytes.resize(barrier_bytes as usize, 0);
     }
     let put = |own: &[u8]| {
@@ -112,24 +113,6 @@ pub(crate) fn dispatch(
         parameters: encoded.parameters,
     };
     Ok(Encoded { launch, record: pipeline.can_fault().then_some(record) })
-}
-
-/// Refuses a cooperative launch of more threadgroups than the card has room for at once.
-fn check_resident(
-    device: &Arc<DeviceShared>,
-    pipeline: &NvidiaPipeline,
-    dispatch: &Dispatch,
-    shape: &DispatchShape,
-) -> Result<(), DeviceError> {
-    let kernel = pipeline.kernel();
-    let shared = launch::shared_memory(device, dispatch)?.1;
-    let limit = device.driver.resident_groups(pipeline.function, shape.threads_per_group(), shared);
-    let limit = limit.map_err(|error| error.of(&device.name, 0))?.min(u64::from(u32::MAX));
-    if shape.group_count > limit {
-        let (kernel, groups) = (kernel.name.clone(), shape.group_count);
-        return Err(DeviceError::CooperativeGridTooLarge { kernel, groups, limit });
-    }
-    Ok(())
 }
 
 /// Encodes a copy, a fill or a product, which was checked; none if it does nothing or is another command.

@@ -52,9 +52,12 @@ fn check(
     }
     match command {
         Command::Dispatch(dispatch) => {
-            let kernel = pipeline(device, dispatch.pipeline())?.kernel();
+            let pipeline = pipeline(device, dispatch.pipeline())?;
             if let Some(shape) = dispatch.check_complete(limits)?.shape {
-                check_groups(&kernel.name, &shape)?;
+                check_groups(&pipeline.kernel().name, &shape)?;
+                if pipeline.kernel().grid_barriers {
+                    check_resident(device, pipeline, dispatch, &shape)?;
+                }
             }
         }
         Command::DispatchIndirect(indirect) => {
@@ -97,6 +100,24 @@ pub(crate) fn check_groups(kernel: &str, shape: &DispatchShape) -> Result<(), De
     }
     let (groups, size) = (shape.groups, shape.group_size);
     Err(DeviceError::GridTooLarge { kernel: kernel.to_owned(), groups, size })
+}
+
+/// Refuses a cooperative launch of more threadgroups than the card has room for at once.
+fn check_resident(
+    device: &Arc<DeviceShared>,
+    pipeline: &NvidiaPipeline,
+    dispatch: &Dispatch,
+    shape: &DispatchShape,
+) -> Result<(), DeviceError> {
+    let kernel = pipeline.kernel();
+    let shared = shared_memory(device, dispatch)?.1;
+    let limit = device.driver.resident_groups(pipeline.function, shape.threads_per_group(), shared);
+    let limit = limit.map_err(|error| error.of(&device.name, 0))?.min(u64::from(u32::MAX));
+    if shape.group_count > limit {
+        let (kernel, groups) = (kernel.name.clone(), shape.group_count);
+        return Err(DeviceError::CooperativeGridTooLarge { kernel, groups, limit });
+    }
+    Ok(())
 }
 
 pub(crate) fn own<'b>(device: &Arc<DeviceShared>, buffer: &'b Arc<dyn Buffer>) -> Option<&'b NvidiaBuffer> {

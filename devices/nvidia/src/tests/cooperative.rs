@@ -59,7 +59,9 @@ fn other_launches_and_grids_that_do_not_fit_are_refused() {
     let x = bench.buffer(&[1; 512]);
     let refused = bench.run(vec![dispatch(&pipeline, &x, 3, 96)]).unwrap_err();
     assert_eq!(refused, DeviceError::NotCooperative { kernel: "twice".to_owned() });
-    let refused = bench.run(vec![cooperative(dispatch(&pipeline, &x, 3, 512))]).unwrap_err();
+    // The first command would run: all are checked before.
+    let grids = [96, 512].map(|threads| cooperative(dispatch(&pipeline, &x, 3, threads)));
+    let refused = bench.queue.submit(CommandList::new(grids.into())).unwrap_err();
     let (kernel, groups) = ("twice".to_owned(), 16);
     assert_eq!(refused, DeviceError::CooperativeGridTooLarge { kernel, groups, limit: RESIDENT_GROUPS });
     assert_eq!(values(&x), [1; 512]);
