@@ -1,8 +1,8 @@
 //! Numbers before their conversion to the scalar type that a kernel declares.
 //!
 //! Owns [`Scalar`], the value of an argument or of a function constant. Invariant: a value that the declared
-//! type cannot hold is refused; numbers for floating-point types are rounded to the nearest value, and
-//! nothing is truncated.
+//! type cannot hold is refused, a finite number beyond a floating-point type's range too; other numbers for
+//! floating-point types are rounded to the nearest value, and nothing is truncated.
 
 use std::fmt;
 
@@ -18,7 +18,8 @@ pub enum Scalar {
     Bool(bool),
     /// An integer, for integer types that hold it and floating-point types that hold it exactly.
     Integer(i128),
-    /// A number, for floating-point types, rounded to the nearest value.
+    /// A number, for floating-point types, rounded to the nearest value. A finite one beyond the type's range
+    /// has none: its nearest value would be infinity.
     Float(#[serde(with = "bits")] f64),
 }
 
@@ -96,12 +97,13 @@ fn exact_float_bits(value: i128, declared: ScalarType) -> Option<u64> {
 }
 
 fn float_bits(value: f64, declared: ScalarType) -> Option<u64> {
-    Some(match declared {
-        ScalarType::F16 => f16::from_f64(value).to_bits().into(),
-        ScalarType::BF16 => bf16::from_f64(value).to_bits().into(),
-        ScalarType::F32 => (value as f32).to_bits().into(),
+    let (bits, is_finite) = match declared {
+        ScalarType::F16 => (f16::from_f64(value).to_bits().into(), f16::from_f64(value).is_finite()),
+        ScalarType::BF16 => (bf16::from_f64(value).to_bits().into(), bf16::from_f64(value).is_finite()),
+        ScalarType::F32 => ((value as f32).to_bits().into(), (value as f32).is_finite()),
         _ => return None,
-    })
+    };
+    (is_finite || !value.is_finite()).then_some(bits)
 }
 
 macro_rules! scalars {
@@ -176,6 +178,19 @@ mod tests {
         for declared in [ScalarType::F16, ScalarType::BF16, ScalarType::F32] {
             assert_eq!(Scalar::Integer(i128::MAX).to_bits(declared), None);
         }
+    }
+
+    #[test]
+    fn finite_numbers_do_not_become_infinite() {
+        for (value, declared) in
+            [(1e300, ScalarType::F32), (-1e39, ScalarType::BF16), (65_520.0, ScalarType::F16)]
+        {
+            assert_eq!(Scalar::Float(value).to_bits(declared), None, "{declared}");
+            let infinity = Scalar::Float(f64::INFINITY.copysign(value));
+            assert!(infinity.to_bits(declared).is_some(), "{declared} has infinities");
+        }
+        assert_eq!(Scalar::Float(65_519.0).to_bits(ScalarType::F16), Some(f16::MAX.to_bits().into()));
+        assert_eq!(Scalar::Float(1e-300).to_bits(ScalarType::F32), Some(0), "the nearest value");
     }
 
     #[test]
