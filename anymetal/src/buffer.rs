@@ -10,7 +10,6 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use anymetal_core::memory::allocator::AllocatedBuffer;
 use anymetal_core::memory::mode::ModeDecision;
 use anymetal_core::memory::pool::PooledBuffer;
 pub use anymetal_core::memory::view::BufferView as BufferSlice;
@@ -44,10 +43,8 @@ pub struct Buffer<T> {
 
 /// Where a buffer's memory comes from, and what goes back when its last handle is dropped.
 pub(crate) enum Memory {
-    /// Made for it alone, cut from a heap, or the host's pages.
-    Own(AllocatedBuffer),
-    /// The host's, which keeps it.
-    Lent(Arc<dyn HalBuffer>),
+    /// Made for it alone, cut from a heap, or the host's.
+    Own(Arc<dyn HalBuffer>),
     /// A pool's, and the holder's name for it.
     Pooled(PooledBuffer, Cow<'static, str>),
 }
@@ -71,8 +68,7 @@ impl<T: Pod> Buffer<T> {
     /// Its name for messages and listings; may be empty.
     pub fn label(&self) -> &str {
         match &*self.memory {
-            Memory::Own(allocated) => allocated.buffer().label(),
-            Memory::Lent(buffer) => buffer.label(),
+            Memory::Own(buffer) => buffer.label(),
             Memory::Pooled(_, label) => label,
         }
     }
@@ -154,8 +150,7 @@ impl<T: Pod> Buffer<T> {
     /// The untyped buffer below; that of a pooled one may be longer.
     pub(crate) fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
-            Memory::Own(allocated) => allocated.buffer(),
-            Memory::Lent(buffer) => buffer,
+            Memory::Own(buffer) => buffer,
             Memory::Pooled(pooled, _) => pooled.whole(),
         }
     }
@@ -173,8 +168,7 @@ impl<T: Pod> Buffer<T> {
     /// Its bytes without their type, as a resource of a graph.
     pub fn region(&self) -> BufferSlice {
         match &*self.memory {
-            Memory::Own(allocated) => allocated.view(),
-            Memory::Lent(buffer) => BufferSlice::of(Arc::clone(buffer)),
+            Memory::Own(buffer) => BufferSlice::of(Arc::clone(buffer)),
             Memory::Pooled(pooled, _) => pooled.view(),
         }
     }

@@ -99,7 +99,7 @@ impl Heap {
         let memory = BufferMemory::shared(bytes_of::<T>(count)?);
         let memory = memory.storage_mode(self.mode.mode).label(label.clone());
         let memory = self.block.buffer(&memory)?;
-        self.note(Arc::downgrade(memory.buffer()));
+        self.note(Arc::downgrade(&memory));
         let buffer = Buffer::new(Memory::Own(memory), self.mode, count);
         if let Contents::Elements(elements) = contents {
             self.device.fill_with(&buffer, elements)?;

@@ -1,7 +1,5 @@
 //! Import of host memory: buffers of pages that the host filled, without a copy.
 
-use std::sync::Arc;
-
 use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeRequest, decide};
 use anymetal_core::memory::{MemoryError, allocator};
 use anymetal_hal::device::LentMemory;
@@ -99,8 +97,7 @@ impl Device {
         let usage = BufferUsage::new(AccessFrequency::Once, AccessFrequency::Often).imported(true);
         let mode = decide(ModeRequest::Automatic, usage, self.memory_kind()).map_err(MemoryError::from)?;
         let len = memory.length() as usize;
-        let buffer: Arc<_> = self.hal().borrow_host(memory, label)?;
-        Ok(Buffer::new(Memory::Lent(buffer), mode, len))
+        Ok(Buffer::new(Memory::Own(self.hal().borrow_host(memory, label)?), mode, len))
     }
 
     /// As [`Device::borrow_host`], as a region: what is bound to an argument and nothing else, such as an

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anymetal::error::ErrorClass;
 use anymetal::memory::{
-    AccessFrequency, BufferUsage, HeapDescriptor, HostPages, ModeRequest, ResourceOptions,
+    AccessFrequency, BufferUsage, HeapDescriptor, HostPages, ModeRequest, ResourceKind, ResourceOptions,
 };
 use anymetal::testing::{self, NullDevice};
 use anymetal::{BufferDescriptor, Device, Error};
@@ -191,5 +191,27 @@ fn options_and_handles_of_a_tenant_charge_alike() -> Result<(), Error> {
     assert_eq!((imported.label(), guest.usage().bytes, imported.read()?[600]), ("pages", 601, 7));
     drop(imported);
     assert_eq!((guest.usage().bytes, guest.usage().buffers), (0, 0));
+    Ok(())
+}
+
+#[test]
+fn memory_without_a_handle_is_listed_while_work_uses_it() -> Result<(), Error> {
+    let device = testing::separate(&Device::system_default()?);
+    let put = device.library_from_source(SOURCE)?.pipeline("put")?;
+    let queue = device.queue()?;
+    let (own, pooled) = (device.buffer_zeroed::<u32>(COUNT)?, device.acquire::<u32>(COUNT)?);
+    queue.pause();
+    let fill = |buffer| queue.launch(&put).arg(buffer).arg(7u32).threads(COUNT).submit();
+    let work = [fill(&own)?, fill(&pooled)?];
+    drop((own, pooled));
+    let listed = device.live_buffers();
+    let mut kinds: Vec<_> = listed.iter().map(|buffer| (buffer.kind, buffer.bytes)).collect();
+    kinds.sort();
+    let bytes = 4 * COUNT as u64;
+    assert_eq!(kinds, [(ResourceKind::Buffer, bytes), (ResourceKind::PooledBuffer, bytes)]);
+    assert!(device.memory().budget.reserved >= 2 * bytes, "its bytes are not free");
+    queue.resume();
+    work.into_iter().try_for_each(|work| work.wait().map(drop))?;
+    device.assert_no_leaks();
     Ok(())
 }

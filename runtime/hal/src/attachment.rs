@@ -17,6 +17,14 @@ impl Attachment {
     pub fn get_or_init<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
         self.value.get_or_init(|| Box::new(make())).downcast_ref()
     }
+
+    /// Sets the value.
+    ///
+    /// # Panics
+    /// There is one.
+    pub fn set(&self, value: impl Any + Send + Sync) {
+        assert!(self.value.set(Box::new(value)).is_ok(), "an attachment is set once");
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
 //! Uses of a buffer: work with the device, work held on the host, host copies and mappings.
 //!
-//! Owns [`BufferUses`], which every buffer has one of. A device notes each submission
-//! ([`BufferUses::note_submitted`]) or runs it at once between [`BufferUses::begin_run`] and
-//! [`BufferUses::end_run`]; the runtime notes each committed submission that the device does not have yet
-//! ([`BufferUses::note_held`]). Invariant: a mapping exists only while no work uses the buffer, and while one
-//! exists no work is given to the device; so mapped bytes are never accessed by the device. Concurrency:
-//! `state` is behind one lock; `noted` is set and cleared under it, and only lets readers skip it.
+//! Owns [`BufferUses`], which every buffer has one of, and which keeps what counts its memory. A device
+//! notes each submission ([`BufferUses::note_submitted`]) or runs it at once between
+//! [`BufferUses::begin_run`] and [`BufferUses::end_run`]; the runtime notes each committed submission that
+//! the device does not have yet ([`BufferUses::note_held`]). Invariant: a mapping exists only while no work
+//! uses the buffer, and while one exists no work is given to the device; so mapped bytes are never accessed
+//! by the device. Concurrency: `state` is behind one lock; `noted` is set and cleared under it, and only
+//! lets readers skip it.
 
+use std::any::Any;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::attachment::Attachment;
 use crate::completion::Completion;
 use crate::error::DeviceError;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
@@ -53,6 +56,8 @@ pub struct BufferUses {
     noted: AtomicBool,
     /// Notified when a host copy or a run ends while a thread waits for it.
     ended: Condvar,
+    /// What counts the buffer's memory.
+    account: Attachment,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +124,15 @@ impl UsesState {
 }
 
 impl BufferUses {
+    /// Keeps what counts the buffer's memory as long as the buffer lives, which is as long as a handle or
+    /// work that uses it; devices drop it after the memory.
+    ///
+    /// # Panics
+    /// The buffer has one.
+    pub fn keep_account(&self, account: impl Any + Send + Sync) {
+        self.account.set(account);
+    }
+
     /// Notes work that the device is given. Refused while the buffer is mapped; work that is refused for that
     /// on one buffer may have been noted on others, and counts there until its completion has ended.
     pub fn note_submitted(&self, completion: &Completion) -> Result<(), AccessConflict> {

@@ -1,12 +1,11 @@
 //! The allocator: buffers and heaps outside the pool, counted by budget, tenant and registry.
 //!
-//! Owns [`Allocator`], [`AllocatedBuffer`] and [`AllocatedHeap`]. Invariant: bytes are reserved, charged and
-//! listed before the device makes the memory, and given back when the last handle made here is dropped; a
-//! refusal has had no effect. What a device makes for itself is reserved, but neither charged nor listed
-//! ([`Allocator::internal_buffer`]). A buffer of a heap takes nothing of its own: the heap's bytes are
-//! counted while it or one of its buffers lives.
+//! Owns [`Allocator`] and [`AllocatedHeap`]. Invariant: bytes are reserved, charged and listed before the
+//! device makes the memory, and given back when it is freed: with the last handle, or the end of the last
+//! work that uses it. A refusal has had no effect. What a device makes for itself is reserved, but neither
+//! charged nor listed ([`Allocator::internal_buffer`]). A buffer of a heap takes nothing of its own: the
+//! heap's bytes are counted while it or one of its buffers lives.
 
-use std::fmt;
 use std::sync::Arc;
 
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
@@ -19,7 +18,6 @@ use anymetal_telemetry::record;
 use crate::memory::budget::{Budget, Reservation};
 use crate::memory::error::MemoryError;
 use crate::memory::registry::{Registration, Registry, ResourceKind};
-use crate::memory::view::BufferView;
 use crate::tenant::{MemoryCharge, Tenant};
 
 /// Makes buffers and heaps of a device. Clones count together.
@@ -31,20 +29,19 @@ pub struct Allocator {
 }
 
 /// What counts a piece of memory; dropped after it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Account {
     _charge: Option<MemoryCharge>,
     _reservation: Option<Reservation>,
     _registration: Option<Registration>,
+    /// The heap that the memory was cut from.
+    _heap: Option<Arc<HeapShared>>,
 }
 
-/// A buffer that is counted until it is dropped.
-pub struct AllocatedBuffer {
-    // Dropped first: the bytes are free once the memory is.
-    buffer: Arc<dyn Buffer>,
-    _account: Account,
-    /// The heap that it was cut from.
-    _heap: Option<Arc<HeapShared>>,
+/// A buffer that is counted until it is freed.
+fn counted(buffer: Arc<dyn Buffer>, account: Account) -> Arc<dyn Buffer> {
+    buffer.uses().keep_account(account);
+    buffer
 }
 
 /// A heap that is counted until it and its buffers are dropped. Clones are the same heap.
@@ -82,7 +79,7 @@ impl Allocator {
         &self,
         descriptor: &BufferDescriptor,
         tenant: Option<&Tenant>,
-    ) -> Result<AllocatedBuffer, MemoryError> {
+    ) -> Result<Arc<dyn Buffer>, MemoryError> {
         self.recorded("own", self.buffer_unrecorded(descriptor, tenant))
     }
 
@@ -90,12 +87,11 @@ impl Allocator {
         &self,
         descriptor: &BufferDescriptor,
         tenant: Option<&Tenant>,
-    ) -> Result<AllocatedBuffer, MemoryError> {
+    ) -> Result<Arc<dyn Buffer>, MemoryError> {
         self.check_length(descriptor.length)?;
         let (label, bytes) = (descriptor.label.as_str(), descriptor.length);
         let account = self.account(ResourceKind::Buffer, label, bytes, bytes, tenant)?;
-        let buffer = self.device.buffer(descriptor)?;
-        Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
+        Ok(counted(self.device.buffer(descriptor)?, account))
     }
 
     /// Counts an allocation or its refusal.
@@ -110,12 +106,11 @@ impl Allocator {
     /// Makes a buffer of the device's own, such as a staging ring: it counts in the budget, but no tenant is
     /// charged, and it is not in the listing, which is of what users make. Errors as of
     /// [`Allocator::buffer`].
-    pub fn internal_buffer(&self, descriptor: &BufferDescriptor) -> Result<AllocatedBuffer, MemoryError> {
+    pub fn internal_buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, MemoryError> {
         self.check_length(descriptor.length)?;
         let reservation = self.budget.reserve(descriptor.length)?;
-        let account = Account { _charge: None, _reservation: Some(reservation), _registration: None };
-        let buffer = self.device.buffer(descriptor)?;
-        Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
+        let account = Account { _reservation: Some(reservation), ..Account::default() };
+        Ok(counted(self.device.buffer(descriptor)?, account))
     }
 
     /// Makes a buffer of host memory without a copy, where the device can; it is charged to the tenant, but
@@ -125,7 +120,7 @@ impl Allocator {
         pages: HostPages,
         label: &str,
         tenant: Option<&Tenant>,
-    ) -> Result<AllocatedBuffer, Box<ImportRefused>> {
+    ) -> Result<Arc<dyn Buffer>, Box<ImportRefused>> {
         let bytes = pages.length();
         let account = match self.account(ResourceKind::Buffer, label, bytes, 0, tenant) {
             Ok(account) => account,
@@ -134,7 +129,7 @@ impl Allocator {
         match self.device.import(pages, label) {
             Ok(buffer) => {
                 record::allocated(self.device.name(), "import");
-                Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
+                Ok(counted(buffer, account))
             }
             Err(refused) => {
                 Err(Box::new(ImportRefused { pages: refused.pages, error: refused.error.into() }))
@@ -185,43 +180,25 @@ impl Allocator {
             bytes => Some(self.budget.reserve(bytes)?),
         };
         let registration = Some(self.registry.register(kind, label, bytes));
-        Ok(Account { _charge: charge, _reservation: reservation, _registration: registration })
-    }
-}
-
-impl AllocatedBuffer {
-    /// The buffer. A handle to it may outlive this one; what it takes is counted only while this one lives.
-    pub fn buffer(&self) -> &Arc<dyn Buffer> {
-        &self.buffer
-    }
-
-    /// All of it.
-    pub fn view(&self) -> BufferView {
-        BufferView::of(Arc::clone(&self.buffer))
+        Ok(Account { _charge: charge, _reservation: reservation, _registration: registration, _heap: None })
     }
 }
 
 impl AllocatedHeap {
     /// Cuts a buffer, all zero. Its storage mode must be the heap's; [`DeviceError::HeapFull`] if no free
     /// range is long enough.
-    pub fn buffer(&self, descriptor: &BufferDescriptor) -> Result<AllocatedBuffer, MemoryError> {
+    pub fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, MemoryError> {
         let HeapShared { heap, registry, .. } = &*self.shared;
         let buffer = heap.buffer(descriptor)?;
         let registration =
             registry.register(ResourceKind::Buffer, descriptor.label.as_str(), descriptor.length);
-        let account = Account { _charge: None, _reservation: None, _registration: Some(registration) };
-        Ok(AllocatedBuffer { buffer, _account: account, _heap: Some(Arc::clone(&self.shared)) })
+        let heap = Some(Arc::clone(&self.shared));
+        Ok(counted(buffer, Account { _registration: Some(registration), _heap: heap, ..Account::default() }))
     }
 
     /// The heap: its length, and how much of it is free.
     pub fn heap(&self) -> &Arc<dyn Heap> {
         &self.shared.heap
-    }
-}
-
-impl fmt::Debug for AllocatedBuffer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("AllocatedBuffer").field("buffer", &self.buffer).finish_non_exhaustive()
     }
 }
 
@@ -275,7 +252,7 @@ mod tests {
         pages.write(3, &[7; 4]).unwrap();
         let imported = allocator.import(pages, "pages", Some(&tenant)).unwrap();
         let mut bytes = [0; 5];
-        imported.view().read(2, &mut bytes).unwrap();
+        imported.read(2, &mut bytes).unwrap();
         assert_eq!((bytes, budget.stats().reserved, tenant.usage().bytes), ([0, 7, 7, 7, 7], 0, 80));
         let refused = allocator.import(HostPages::zeroed(21).unwrap(), "more", Some(&tenant)).unwrap_err();
         assert!(refused.pages.length() == 21 && matches!(refused.error, MemoryError::Quota(_)));

@@ -18,7 +18,6 @@ use anymetal_hal::completion::{Completion, CompletionSource, Timing};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 
-use crate::memory::allocator::AllocatedBuffer;
 use crate::memory::error::MemoryError;
 use crate::memory::view::BufferView;
 use crate::stream::Stream;
@@ -37,8 +36,6 @@ pub struct StagingRing {
 struct RingShared {
     buffer: Arc<dyn Buffer>,
     state: Mutex<RingState>,
-    /// What counts the ring's memory.
-    _allocated: Option<AllocatedBuffer>,
 }
 
 #[derive(Default)]
@@ -122,14 +119,12 @@ impl StagingRing {
     /// A ring of that many bytes.
     pub fn new(device: &dyn Device, capacity: u64) -> Result<Self, MemoryError> {
         let label = "staging ring".to_owned();
-        let buffer = device.buffer(&BufferDescriptor::shared(capacity).label(label))?;
-        Ok(StagingRing { shared: Arc::new(RingShared { buffer, state: Mutex::default(), _allocated: None }) })
+        Ok(StagingRing::in_buffer(device.buffer(&BufferDescriptor::shared(capacity).label(label))?))
     }
 
-    /// A ring in memory that its allocator counts.
-    pub fn in_buffer(allocated: AllocatedBuffer) -> Self {
-        let (buffer, state) = (Arc::clone(allocated.buffer()), Mutex::default());
-        StagingRing { shared: Arc::new(RingShared { buffer, state, _allocated: Some(allocated) }) }
+    /// A ring in the memory of a buffer.
+    pub fn in_buffer(buffer: Arc<dyn Buffer>) -> Self {
+        StagingRing { shared: Arc::new(RingShared { buffer, state: Mutex::default() }) }
     }
 
     /// Begins a batch of uploads that are submitted together.

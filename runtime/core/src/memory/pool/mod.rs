@@ -406,7 +406,7 @@ impl Trim for PoolShared {
 impl Inventory for PoolShared {
     fn list(&self, now: Duration, into: &mut Vec<LiveResource>) {
         let state = lock(&self.state);
-        into.extend(state.acquired().map(|block| LiveResource {
+        into.extend(state.used().map(|block| LiveResource {
             kind: ResourceKind::PooledBuffer,
             label: block.label.into_owned(),
             bytes: block.length,

@@ -123,11 +123,19 @@ enum Hands {
     /// Nobody: the slot is free.
     Vacant,
     /// A holder, or a caller who is allocating it.
-    Acquired { length: u64, label: Label, backtrace: Option<Backtrace> },
-    /// The pool; submitted work or another handle still uses it.
-    Busy(Block),
+    Acquired(Holding),
+    /// The pool; submitted work or another handle still uses it as what its last holder had.
+    Busy(Block, Holding),
     /// The pool alone.
     Idle(Block),
+}
+
+/// What a holder asked for.
+#[derive(Debug)]
+struct Holding {
+    length: u64,
+    label: Label,
+    backtrace: Option<Backtrace>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -137,9 +145,9 @@ struct Lists {
     busy: VecDeque<SlotId>,
 }
 
-/// A acquired block, for listings.
+/// A block that is in use, for listings.
 #[derive(Debug)]
-pub(crate) struct AcquiredBlock {
+pub(crate) struct UsedBlock {
     pub(crate) label: Label,
     pub(crate) length: u64,
     pub(crate) capacity: u64,
@@ -233,8 +241,8 @@ impl PoolState {
             let slot = &mut self.slots[busy[position].0 as usize];
             slot.may_go_to(holder)
                 && match &mut slot.hands {
-                    Hands::Busy(block) => block.is_free(),
-                    Hands::Vacant | Hands::Acquired { .. } | Hands::Idle(_) => false,
+                    Hands::Busy(block, _) => block.is_free(),
+                    Hands::Vacant | Hands::Acquired(_) | Hands::Idle(_) => false,
                 }
         })?;
         let id = busy.remove(position)?;
@@ -249,13 +257,14 @@ impl PoolState {
         let Holder { owner, length, label, backtrace, now } = holder;
         let slot = &mut self.slots[id.0 as usize];
         (slot.owner, slot.since) = (owner, now);
-        let before = std::mem::replace(&mut slot.hands, Hands::Acquired { length, label, backtrace });
+        let holding = Holding { length, label, backtrace };
+        let before = std::mem::replace(&mut slot.hands, Hands::Acquired(holding));
         self.totals.hits += 1;
         self.totals.idle_bytes -= slot.capacity;
         self.totals.add_acquired(slot.capacity, length);
         match before {
-            Hands::Idle(block) | Hands::Busy(block) => Some(block),
-            Hands::Vacant | Hands::Acquired { .. } => None,
+            Hands::Idle(block) | Hands::Busy(block, _) => Some(block),
+            Hands::Vacant | Hands::Acquired(_) => None,
         }
     }
 
@@ -280,7 +289,7 @@ impl PoolState {
             owner,
             capacity,
             since: now,
-            hands: Hands::Acquired { length, label, backtrace },
+            hands: Hands::Acquired(Holding { length, label, backtrace }),
         };
         self.totals.add_acquired(capacity, length);
         self.totals.add_block(capacity);
@@ -311,8 +320,8 @@ impl PoolState {
 
     fn forget_acquired(&mut self, id: SlotId) {
         let slot = &mut self.slots[id.0 as usize];
-        if let Hands::Acquired { length, .. } = std::mem::replace(&mut slot.hands, Hands::Vacant) {
-            self.totals.remove_acquired(slot.capacity, length);
+        if let Hands::Acquired(holding) = std::mem::replace(&mut slot.hands, Hands::Vacant) {
+            self.totals.remove_acquired(slot.capacity, holding.length);
             self.totals.remove_block(slot.capacity);
             self.vacant.push(id);
         }
@@ -330,9 +339,10 @@ impl PoolState {
     ) {
         let slot = &mut self.slots[id.0 as usize];
         let (capacity, shelf) = (slot.capacity, slot.shelf);
-        if let Hands::Acquired { length, .. } = &slot.hands {
-            self.totals.remove_acquired(capacity, *length);
-        }
+        let Hands::Acquired(holding) = std::mem::replace(&mut slot.hands, Hands::Vacant) else {
+            unreachable!("a block that nobody had comes back")
+        };
+        self.totals.remove_acquired(capacity, holding.length);
         slot.since = now;
         let lists = &mut self.lists[shelf.0 as usize];
         if free {
@@ -340,7 +350,7 @@ impl PoolState {
             lists.idle.push_back(id);
             self.totals.idle_bytes += capacity;
         } else {
-            slot.hands = Hands::Busy(block);
+            slot.hands = Hands::Busy(block, holding);
             lists.busy.push_back(id);
             self.totals.busy_bytes += capacity;
         }
@@ -354,11 +364,11 @@ impl PoolState {
             let Lists { idle, busy } = lists;
             busy.retain(|&id| {
                 let slot = &mut self.slots[id.0 as usize];
-                let Hands::Busy(block) = &mut slot.hands else { return false };
+                let Hands::Busy(block, _) = &mut slot.hands else { return false };
                 if !block.is_free() {
                     return true;
                 }
-                if let Hands::Busy(block) = std::mem::replace(&mut slot.hands, Hands::Vacant) {
+                if let Hands::Busy(block, _) = std::mem::replace(&mut slot.hands, Hands::Vacant) {
                     slot.hands = Hands::Idle(block);
                 }
                 let (since, capacity) = (slot.since, slot.capacity);
@@ -415,8 +425,8 @@ impl PoolState {
     /// The block that came back first among those that submitted work still uses.
     pub(crate) fn oldest_at_work(&self) -> Option<Arc<dyn Buffer>> {
         let busy = self.slots.iter().filter_map(|slot| match &slot.hands {
-            Hands::Busy(block) if !block.buffer.is_unused() => Some((slot.since, &block.buffer)),
-            Hands::Vacant | Hands::Acquired { .. } | Hands::Busy(_) | Hands::Idle(_) => None,
+            Hands::Busy(block, _) if !block.buffer.is_unused() => Some((slot.since, &block.buffer)),
+            Hands::Vacant | Hands::Acquired(_) | Hands::Busy(..) | Hands::Idle(_) => None,
         });
         busy.min_by_key(|(since, _)| *since).map(|(_, buffer)| Arc::clone(buffer))
     }
@@ -426,18 +436,22 @@ impl PoolState {
         self.totals.bytes - self.totals.idle_bytes
     }
 
-    /// The blocks that holders have.
-    pub(crate) fn acquired(&self) -> impl Iterator<Item = AcquiredBlock> {
-        self.slots.iter().filter_map(|slot| match &slot.hands {
-            Hands::Acquired { length, label, backtrace } => Some(AcquiredBlock {
-                label: label.clone(),
-                length: *length,
+    /// The blocks that holders have, and those that work uses after its holder gave them back.
+    pub(crate) fn used(&self) -> impl Iterator<Item = UsedBlock> {
+        self.slots
+            .iter()
+            .filter_map(|slot| match &slot.hands {
+                Hands::Acquired(holding) => Some((slot, holding)),
+                Hands::Busy(block, holding) if !block.is_free() => Some((slot, holding)),
+                Hands::Vacant | Hands::Busy(..) | Hands::Idle(_) => None,
+            })
+            .map(|(slot, holding)| UsedBlock {
+                label: holding.label.clone(),
+                length: holding.length,
                 capacity: slot.capacity,
                 since: slot.since,
-                backtrace: backtrace.clone(),
-            }),
-            Hands::Vacant | Hands::Busy(_) | Hands::Idle(_) => None,
-        })
+                backtrace: holding.backtrace.clone(),
+            })
     }
 
     /// The figures.
@@ -457,15 +471,15 @@ impl PoolState {
         for slot in &self.slots {
             match &slot.hands {
                 Hands::Vacant => continue,
-                Hands::Acquired { length, .. } => counted.add_acquired(slot.capacity, *length),
-                Hands::Busy(_) => counted.busy_bytes += slot.capacity,
+                Hands::Acquired(holding) => counted.add_acquired(slot.capacity, holding.length),
+                Hands::Busy(..) => counted.busy_bytes += slot.capacity,
                 Hands::Idle(_) => counted.idle_bytes += slot.capacity,
             }
             counted.add_block(slot.capacity);
         }
         self.totals.assert_same_now(&counted);
         let listed: usize = self.lists.iter().map(|lists| lists.idle.len() + lists.busy.len()).sum();
-        let shelved = |slot: &&BlockSlot| matches!(slot.hands, Hands::Busy(_) | Hands::Idle(_));
+        let shelved = |slot: &&BlockSlot| matches!(slot.hands, Hands::Busy(..) | Hands::Idle(_));
         assert_eq!(listed, self.slots.iter().filter(shelved).count());
     }
 }
