@@ -1,6 +1,6 @@
 //! Which threadgroup size launches have that name none, and which are worth measuring.
 
-use anymetal_hal::artifact::{ArgumentKind, KernelInfo, SIMD_WIDTH};
+use anymetal_hal::artifact::{KernelInfo, SIMD_WIDTH};
 use anymetal_hal::capabilities::Capabilities;
 
 /// Sizes with more threads than this were never faster where they were tried, and many kernels' registers
@@ -13,8 +13,8 @@ const DEFAULT_THREADS: u32 = 256;
 /// What of a device decides how large threadgroups are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeLimits {
-    /// Among which threadgroups are shared; 0: a small grid is not divided for that.
-    pub compute_units: u32,
+    /// Those that share a small grid's threadgroups; `None`: it is not divided for that.
+    pub compute_units: Option<u32>,
     /// The most threads of a threadgroup along each axis.
     pub threads_per_dimension: [u32; 3],
 }
@@ -22,7 +22,7 @@ pub struct SizeLimits {
 impl From<&Capabilities> for SizeLimits {
     fn from(capabilities: &Capabilities) -> Self {
         let &Capabilities { compute_units, max_threads_per_dimension, .. } = capabilities;
-        Self { compute_units, threads_per_dimension: max_threads_per_dimension }
+        Self { compute_units: Some(compute_units), threads_per_dimension: max_threads_per_dimension }
     }
 }
 
@@ -32,14 +32,17 @@ impl From<&Capabilities> for SizeLimits {
 /// Rows lie along the axis along which neighbouring threads access neighbouring memory
 /// ([`KernelInfo::leading_axis`]), no axis is longer than a grid of several axes is along it (rounded up to a
 /// power of two), and further rows are added where they start few more idle threads. A grid too small to give
-/// each compute unit half a threadgroup is divided into SIMD-groups if the kernel cannot tell.
+/// each compute unit half a threadgroup is divided into SIMD-groups if the kernel cannot tell
+/// ([`KernelInfo::threadgroup_agnostic`]).
 pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, limits: SizeLimits) -> [u32; 3] {
     // An empty grid has the size of a large one.
     let grid = grid.map(|size| if size == 0 { u32::MAX } else { size });
     let limit = kernel.max_threads_per_threadgroup.max(1);
     let threads = grid.iter().fold(1u64, |product, &size| product.saturating_mul(size.into()));
-    let is_small = threads <= u64::from(limits.compute_units) * u64::from(DEFAULT_THREADS / 2);
-    let wanted = if is_small && !observes_threadgroups(kernel) { SIMD_WIDTH } else { DEFAULT_THREADS };
+    let is_small = limits
+        .compute_units
+        .is_some_and(|units| threads <= u64::from(units) * u64::from(DEFAULT_THREADS / 2));
+    let wanted = if is_small && kernel.threadgroup_agnostic { SIMD_WIDTH } else { DEFAULT_THREADS };
     let wanted = 1 << wanted.min(limit).ilog2();
     let most = limits.threads_per_dimension.map(|most| 1 << most.clamp(1, wanted).ilog2());
     let in_grid = |axis: usize| grid[axis].checked_next_power_of_two().unwrap_or(wanted);
@@ -76,16 +79,6 @@ pub fn default_group_size(grid: [u32; 3], kernel: &KernelInfo, limits: SizeLimit
         }
     }
     size
-}
-
-/// Whether a kernel asks for anything that tells how its grid is divided.
-fn observes_threadgroups(kernel: &KernelInfo) -> bool {
-    let is_of_grid = |attribute: &String| {
-        ["thread_position_in_grid", "threads_per_grid", "grid_size", "grid_origin"].contains(&&**attribute)
-    };
-    kernel.threadgroup_static_bytes > 0
-        || !kernel.thread_attributes.iter().all(is_of_grid)
-        || kernel.arguments.iter().any(|argument| argument.kind == ArgumentKind::ThreadgroupMemory)
 }
 
 /// Powers of two along each axis that make up whole SIMD-groups, up to the kernel's limit of threads; the
@@ -126,10 +119,10 @@ pub fn candidates(
 mod tests {
     use super::*;
 
-    const CPU: SizeLimits = SizeLimits { compute_units: 2, threads_per_dimension: [1024; 3] };
+    const CPU: SizeLimits = SizeLimits { compute_units: Some(2), threads_per_dimension: [1024; 3] };
 
     fn kernel(limit: u32) -> KernelInfo {
-        KernelInfo::new("k", "k").max_threads_per_threadgroup(limit).simd_width(32)
+        KernelInfo::new("k", "k").max_threads_per_threadgroup(limit).simd_width(32).threadgroup_agnostic(true)
     }
 
     fn default_size(grid: [u32; 3], limit: u32) -> [u32; 3] {
@@ -169,7 +162,7 @@ mod tests {
 
     #[test]
     fn default_group_sizes_respect_the_limits_of_axes() {
-        let limits = SizeLimits { compute_units: 132, threads_per_dimension: [1024, 1024, 64] };
+        let limits = SizeLimits { compute_units: Some(132), threads_per_dimension: [1024, 1024, 64] };
         let size = |grid| default_group_size(grid, &kernel(1024), limits);
         assert_eq!(size([1, 1, 1 << 20]), [1, 1, 64]);
         assert_eq!(size([1, 1 << 20, 1]), [1, 256, 1]);
@@ -182,7 +175,7 @@ mod tests {
         assert_eq!(default_size([257, 1, 1], 1024), [256, 1, 1]);
         assert_eq!(default_size([4, 4, 4], 1024), [4, 4, 2]);
         assert_eq!(default_size([1, 1, 1], 1024), [32, 1, 1]);
-        let observing = kernel(1024).thread_attributes(vec!["thread_index_in_threadgroup".to_owned()]);
+        let observing = kernel(1024).threadgroup_agnostic(false);
         assert_eq!(default_group_size([256, 1, 1], &observing, CPU), [256, 1, 1], "it can tell");
     }
 

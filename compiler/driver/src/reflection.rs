@@ -3,7 +3,7 @@
 //! Invariant: the slots are those of [`argument_slots`], by which both the code generator's entry and the
 //! interpreter's executor find the arguments.
 
-use anymetal_analysis::{loads_pointers, walk_insts};
+use anymetal_analysis::{loads_pointers, observes_threadgroups, walk_insts};
 use anymetal_codegen::cpu::argument_slots;
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
@@ -45,6 +45,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.grid_barriers = has_grid_barrier(module, kernel);
     info.threadgroup_reserve = module.threadgroup_reserve;
     info.leading_axis = leading_axis(module.function(kernel.function));
+    info.threadgroup_agnostic = !observes_threadgroups(module, kernel);
     let most = kernel.max_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP);
     info.max_threads_per_threadgroup = most.clamp(1, MAX_THREADS_PER_THREADGROUP);
     info.required_threads_per_threadgroup = kernel.required_threads;

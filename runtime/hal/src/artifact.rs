@@ -257,6 +257,9 @@ pub struct KernelInfo {
     /// launch leaves to us have their rows along it.
     #[serde(default)]
     pub leading_axis: u8,
+    /// It cannot tell how its grid is divided into threadgroups: any size gives the same result.
+    #[serde(default)]
+    pub threadgroup_agnostic: bool,
     /// It has barriers of the grid: it needs a cooperative launch.
     #[serde(default)]
     pub grid_barriers: bool,
@@ -298,6 +301,7 @@ setters!(KernelInfo {
     whole_threadgroups_only: bool,
     executed_group: Option<[u32; 3]>,
     leading_axis: u8,
+    threadgroup_agnostic: bool,
     grid_barriers: bool,
     independent_simdgroups: bool,
     loads_pointers: bool,
@@ -437,6 +441,7 @@ impl KernelInfo {
             whole_threadgroups_only: false,
             executed_group: None,
             leading_axis: 0,
+            threadgroup_agnostic: false,
             grid_barriers: false,
             independent_simdgroups: false,
             loads_pointers: false,
