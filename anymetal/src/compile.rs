@@ -6,9 +6,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use anymetal_driver::analyze::{KernelAnalysis, Options, SizeChoice, SizeRequest};
 use anymetal_driver::{
-    ArgumentLayout, CompileError, Compiler, Definition, FunctionNumber, Fusion, FusionPart, LinkedFunction,
-    MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
+    ArgumentLayout, CompileError, Compiler, Definition, Doubles, FunctionNumber, Fusion, FusionPart,
+    LinkedFunction, MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target, Translated,
+    TranslationOptions,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
@@ -21,7 +23,7 @@ use crate::error::Error;
 use crate::executor::Executor;
 use crate::functions::LinkedFunctions;
 use crate::library::{CheckMode, CompileOptions, MathMode};
-use crate::notice::pass_on_compiler_notes;
+use crate::notice::{self, NoticeKind, pass_on_compiler_notes};
 use crate::pipeline::Grids;
 use crate::sanitized::SanitizedLibrary;
 
@@ -29,12 +31,30 @@ use crate::sanitized::SanitizedLibrary;
 /// Apple's GPUs, of which a threadgroup may have half.
 const THREADGROUP_MEMORY_BYTES: u64 = 64 << 10;
 
+/// What needs the source of a library, in messages.
+const VISIBLE_FUNCTIONS: &str = "visible functions";
+const ANALYSES: &str = "analyses of kernels";
+
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
     Source { library: anymetal_driver::Library, code: Specialisation, target: Target, family: Option<Family> },
     Sanitized(Arc<SanitizedLibrary>),
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
+}
+
+/// A source in OpenCL C or CUDA C++ as MSL.
+fn translated(path: &Path, bytes: &[u8], options: &CompileOptions) -> Result<Source, Error> {
+    let doubles = if options.doubles_as_floats { Doubles::Float } else { Doubles::Refuse };
+    let translation = TranslationOptions { doubles, kernels: options.instantiations.clone() };
+    let Translated { source, warnings } =
+        Source::from_foreign(path, bytes, source_options(options), &translation)?;
+    for warning in &warnings.list {
+        let place = warnings.map.location(warning.span);
+        let place = place.map(|(file, at)| format!("{file}:{}:{}: ", at.line, at.column)).unwrap_or_default();
+        notice::emit(NoticeKind::Translation, format!("{place}{}", warning.message));
+    }
+    Ok(source)
 }
 
 /// What is known of a kernel before there is code for it.
@@ -48,13 +68,22 @@ pub(crate) struct Description {
 
 impl CompiledLibrary {
     pub(crate) fn from_source(text: &str, options: &CompileOptions, device: Target) -> Result<Self, Error> {
-        Self::new(Source::from_text(&options.file_name, text, source_options(options)), options, device)
+        let name = Path::new(&options.file_name);
+        let source = match Source::is_foreign(name) {
+            true => translated(name, text.as_bytes(), options)?,
+            false => Source::from_text(&options.file_name, text, source_options(options)),
+        };
+        Self::new(source, options, device)
     }
 
     pub(crate) fn from_file(path: &Path, options: &CompileOptions, device: Target) -> Result<Self, Error> {
         let bytes = anymetal_files::read(path, anymetal_files::MAX_SOURCE_BYTES)
             .map_err(|error| Error::UnreadableFile { path: path.to_owned(), reason: error.reason() })?;
-        Self::new(Source::from_file(path, bytes, source_options(options)), options, device)
+        let source = match Source::is_foreign(path) {
+            true => translated(path, &bytes, options)?,
+            false => Source::from_file(path, bytes, source_options(options)),
+        };
+        Self::new(source, options, device)
     }
 
     pub(crate) fn from_artifact(artifact: Arc<Artifact>, require_machine_code: bool) -> Self {
@@ -90,29 +119,49 @@ impl CompiledLibrary {
         }
     }
 
-    /// The compiler's library, of one that has its source.
-    fn of_source(&self) -> Result<&anymetal_driver::Library, Error> {
+    /// The compiler's library, of one that has its source, which `what` needs.
+    fn of_source(&self, what: &str) -> Result<&anymetal_driver::Library, Error> {
         match self {
             CompiledLibrary::Source { library, .. } => Ok(library),
             CompiledLibrary::Sanitized(sanitized) => Ok(sanitized.library()),
             CompiledLibrary::Artifact { .. } => Err(Error::Device(DeviceError::Unsupported {
                 device: "the library".to_owned(),
-                what: "visible functions without their source".to_owned(),
+                what: format!("{what} without their source"),
                 alternative: "make the library from its source".to_owned(),
             })),
         }
     }
 
+    pub(crate) fn analyze(
+        &self,
+        kernel: &str,
+        constants: &FunctionConstants,
+        options: &Options,
+    ) -> Result<KernelAnalysis, Error> {
+        let library = self.of_source(ANALYSES)?;
+        Ok(library.analyze(kernel, &specialisation(constants, &Specialisation::default()), options)?)
+    }
+
+    pub(crate) fn choose_size(
+        &self,
+        kernel: &str,
+        constants: &FunctionConstants,
+        request: &SizeRequest<'_>,
+    ) -> Result<SizeChoice, Error> {
+        let library = self.of_source(ANALYSES)?;
+        Ok(library.choose_size(kernel, &specialisation(constants, &Specialisation::default()), request)?)
+    }
+
     /// The visible functions with a definition, in source order.
     pub(crate) fn visible_functions(&self) -> Result<Vec<String>, Error> {
-        Ok(self.of_source()?.visible_functions().to_vec())
+        Ok(self.of_source(VISIBLE_FUNCTIONS)?.visible_functions().to_vec())
     }
 
     /// Checks the whole source; ready code has been checked.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match self {
             CompiledLibrary::Source { .. } | CompiledLibrary::Sanitized(_) => {
-                Ok(self.of_source()?.check()?)
+                Ok(self.of_source(VISIBLE_FUNCTIONS)?.check()?)
             }
             CompiledLibrary::Artifact { .. } => Ok(()),
         }
@@ -120,12 +169,12 @@ impl CompiledLibrary {
 
     /// The type of a visible function, in MSL.
     pub(crate) fn function_type(&self, name: &str) -> Result<String, Error> {
-        Ok(self.of_source()?.function_type(name)?)
+        Ok(self.of_source(VISIBLE_FUNCTIONS)?.function_type(name)?)
     }
 
     /// The functions that tables of its pipelines may have.
     pub(crate) fn functions(&self) -> Result<Vec<FunctionNumber>, Error> {
-        Ok(self.of_source()?.function_numbers())
+        Ok(self.of_source(VISIBLE_FUNCTIONS)?.function_numbers())
     }
 
     /// The same with functions of other libraries.
@@ -136,7 +185,7 @@ impl CompiledLibrary {
         let mut list = Vec::new();
         for linked in functions.iter() {
             list.push(LinkedFunction {
-                library: linked.compiled.of_source()?.clone(),
+                library: linked.compiled.of_source(VISIBLE_FUNCTIONS)?.clone(),
                 name: linked.name.clone(),
                 alias: linked.alias.clone(),
                 constants: linked.constants.values().to_vec(),
@@ -150,7 +199,7 @@ impl CompiledLibrary {
                 alternative: "include the functions' source".to_owned(),
             }));
         }
-        let library = self.of_source()?.linked_with(list)?;
+        let library = self.of_source(VISIBLE_FUNCTIONS)?.linked_with(list)?;
         Ok(match self {
             CompiledLibrary::Source { code, target, family, .. } => {
                 CompiledLibrary::Source { library, code, target, family }

@@ -4,7 +4,7 @@
 //! [`crate::queue`] show. Which devices a process has is in [`crate::machine`]. Invariant: handles of the
 //! same device and settings share pool, budget, history and listing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use anymetal_core::config::{CheckSetting, Layers, RuntimeConfig};
 use anymetal_core::event::Event;
@@ -64,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) allocator: Allocator,
     pub(crate) transfers: Transfers,
+    /// Set once its pool is trimmed by time.
+    pub(crate) trimming: Once,
     code: Arc<CodeAccount>,
 }
 
@@ -132,7 +134,20 @@ impl Device {
         let code = Arc::new(CodeAccount::new(hal.name(), config.memory.code_bytes));
         let caches: Arc<dyn CacheOwner> = Arc::<CodeAccount>::clone(&code);
         caches::register(Arc::downgrade(&caches));
-        let shared = Shared { hal, own, config, context, budget, pool, registry, allocator, transfers, code };
+        let trimming = Once::new();
+        let shared = Shared {
+            hal,
+            own,
+            config,
+            context,
+            budget,
+            pool,
+            registry,
+            allocator,
+            transfers,
+            trimming,
+            code,
+        };
         let shared = Arc::new(shared);
         let collector: Arc<dyn Collect> = Arc::<Shared>::clone(&shared);
         add_collector(Arc::downgrade(&collector));

@@ -69,6 +69,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 #[cfg_attr(not(all(target_vendor = "apple", feature = "apple")), path = "apple_disabled.rs")]
 mod apple;
 pub mod argument;
@@ -99,6 +100,7 @@ pub mod functions;
 mod fusion;
 pub mod graph;
 mod heap;
+mod idle_memory;
 mod import;
 mod indirect_command_buffer;
 pub mod kernel;

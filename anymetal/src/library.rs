@@ -26,7 +26,8 @@ use crate::pipeline_descriptor::PipelineDescriptor;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompileOptions {
-    /// The name of the source in diagnostics.
+    /// The name of the source in diagnostics. One that ends in `.cl` is OpenCL C, one in `.cu` CUDA C++: its
+    /// kernels are translated, which refuses what Metal lacks.
     pub file_name: String,
     /// Macros, as `-D NAME` or `-D NAME=VALUE`.
     pub defines: Vec<(String, Option<String>)>,
@@ -54,6 +55,12 @@ pub struct CompileOptions {
     /// buffer ([`crate::Submission::logs`]). If not, they go nowhere, as with Metal when logging is not
     /// enabled. Apple GPUs refuse it.
     pub logging: bool,
+    /// Whether `double` of OpenCL C and CUDA C++, which Metal does not have, is translated to `float`, with a
+    /// notice. If not, it is an error.
+    pub doubles_as_floats: bool,
+    /// Instantiations of kernel templates of CUDA C++, such as `scale<float>`, besides those that the source
+    /// launches.
+    pub instantiations: Vec<String>,
     /// Which passes of the compiler run: for finding the pass that breaks a kernel, and for code that is
     /// compiled fast. The interpreter runs what the passes for all targets leave.
     pub passes: PassOptions,
@@ -72,6 +79,8 @@ impl Default for CompileOptions {
             require_machine_code: false,
             family: None,
             logging: false,
+            doubles_as_floats: false,
+            instantiations: Vec::new(),
             passes: PassOptions::new(),
         }
     }
@@ -134,6 +143,18 @@ impl CompileOptions {
     /// See [`CompileOptions::language_version`](#structfield.language_version).
     pub fn language_version(mut self, version: u32) -> Self {
         self.language_version = version;
+        self
+    }
+
+    /// See [`CompileOptions::doubles_as_floats`](#structfield.doubles_as_floats).
+    pub fn doubles_as_floats(mut self, as_floats: bool) -> Self {
+        self.doubles_as_floats = as_floats;
+        self
+    }
+
+    /// With an instantiation of a kernel template of CUDA C++, after those that it has.
+    pub fn instantiate(mut self, kernel: impl Into<String>) -> Self {
+        self.instantiations.push(kernel.into());
         self
     }
 

@@ -37,12 +37,31 @@ pub(crate) enum Origin<'a> {
 }
 
 impl<'a> LibraryDescriptor<'a> {
-    /// MSL source.
+    /// Source in MSL, or in another language that [`CompileOptions::file_name`] tells.
     pub fn from_source(source: &'a str) -> Self {
         LibraryDescriptor::of(Origin::Source(source))
     }
 
-    /// A file of MSL; its folder is searched for includes first.
+    /// A file in MSL, in OpenCL C (`.cl`) or in CUDA C++ (`.cu`); its folder is searched for includes first.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// use anymetal::{Device, LibraryDescriptor};
+    ///
+    /// # let folder = tempfile::tempdir().expect("a folder");
+    /// # let path = folder.path().join("saxpy.cl");
+    /// # let text = "kernel void saxpy(global const float* x, global float* y, float a)
+    /// #             { size_t i = get_global_id(0); y[i] += a * x[i]; }";
+    /// # std::fs::write(&path, text).expect("a file");
+    /// let device = Device::system_default()?;
+    /// let library = device.create_library(&LibraryDescriptor::from_file(&path))?; // saxpy.cl
+    /// let (x, y) = (device.buffer(&[1.0f32, 2.0])?, device.buffer_zeroed::<f32>(2)?);
+    /// let saxpy = library.pipeline("saxpy")?;
+    /// device.queue()?.launch(&saxpy).arg(&x).arg(&y).arg(3.0).threads(2).submit()?.wait()?;
+    /// assert_eq!(y.read()?, [3.0, 6.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_file<P: AsRef<Path> + ?Sized>(path: &'a P) -> Self {
         LibraryDescriptor::of(Origin::File(path.as_ref()))
     }

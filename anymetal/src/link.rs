@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal_core::memory::MemoryError;
+use anymetal_core::memory::host_link::HostLink;
 use anymetal_hal::buffer::Buffer as HalBuffer;
+use anymetal_hal::error::DeviceError;
 use anymetal_hal::peer::{CopyPath, PeerCopied, PeerCopy, PeerLink, PeerTotals};
 
 use crate::buffer::BufferSlice;
@@ -21,28 +23,29 @@ pub struct Link {
 }
 
 impl Device {
-    /// Makes a way for copies from this device's buffers to those of another: NVIDIA GPUs have it between
-    /// each other. A device without, or without one to that device, refuses with
-    /// [`crate::error::DeviceError::Unsupported`].
+    /// Makes a way for copies from this device's buffers to those of another, or of its own. NVIDIA GPUs have
+    /// a direct one between each other; all others copy through the host, if it sees both buffers, and say so
+    /// ([`CopyPath::Staged`]).
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
-    /// use anymetal::error::ErrorClass;
-    /// use anymetal::{Device, Error};
+    /// use anymetal::Device;
     ///
-    /// let bring = |from: &Device, to: &Device| -> Result<(), Error> {
-    ///     let (x, y) = (from.buffer(&[1u32, 2, 3])?, to.buffer_zeroed::<u32>(3)?);
-    ///     let copied = from.link_to(to)?.copy(&x, &y)?;
-    ///     println!("{} in {:?}", copied.path.word(), copied.elapsed);
-    ///     Ok(())
-    /// };
-    /// let processor = Device::by_name("cpu")?;
-    /// assert_eq!(bring(&processor, &processor).unwrap_err().class(), ErrorClass::Caller);
+    /// let (from, to) = (Device::by_name("cpu")?, Device::system_default()?);
+    /// let (x, y) = (from.buffer(&[1u32, 2, 3])?, to.buffer_zeroed::<u32>(3)?);
+    /// let link = from.link_to(&to)?;
+    /// let copied = link.copy(&x, &y)?;
+    /// println!("{} in {:?}", copied.path.word(), copied.elapsed);
+    /// assert_eq!((y.read()?, link.totals().bytes), (vec![1, 2, 3], 12));
     /// # Ok(())
     /// # }
     /// ```
     pub fn link_to(&self, peer: &Device) -> Result<Link, Error> {
-        Ok(Link { hal: self.hal().link_to(peer.hal().as_ref())? })
+        let hal = match self.hal().link_to(peer.hal().as_ref()) {
+            Err(DeviceError::Unsupported { .. }) => Arc::new(HostLink::new(Arc::clone(self.clock()))),
+            link => link?,
+        };
+        Ok(Link { hal })
     }
 }
 
@@ -63,7 +66,7 @@ impl Link {
     }
 
     /// The same by the one blocking call that the maker's driver has for it: what [`Link::copy`] is measured
-    /// against. Returns its time.
+    /// against. Returns its time; [`DeviceError::Unsupported`] of a link through the host.
     pub fn copy_by_driver(
         &self,
         from: impl Into<BufferSlice>,

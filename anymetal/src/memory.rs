@@ -3,14 +3,18 @@
 //! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the
 //! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anymetal_core::memory::mode::{MemoryKind, ModeDecision, decide};
 use anymetal_hal::buffer::BufferDescriptor as HalDescriptor;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};
 use crate::buffer_descriptor::Contents;
-use crate::device::Device;
+use crate::device::{Device, Shared};
 use crate::error::Error;
+use crate::idle_memory::{self, Idle};
 
 pub use anymetal_core::memory::MemoryError;
 pub use anymetal_core::memory::budget::{BudgetStats, Pressure};
@@ -111,6 +115,10 @@ impl Device {
         }
         let label = request.given_label().clone();
         let acquired = self.shared.pool.acquire(&request)?;
+        self.shared.trimming.call_once(|| {
+            let idle: Arc<dyn Idle> = Arc::<Shared>::clone(&self.shared);
+            idle_memory::watch(&idle);
+        });
         Ok(Buffer::new(Memory::Pooled(acquired, label), mode, count))
     }
 
@@ -164,8 +172,8 @@ impl Device {
         usage
     }
 
-    /// Every buffer and heap of this device that lives, the oldest first, without what the device made for
-    /// itself, as its staging ring.
+    /// Every buffer and heap of this device that lives, the oldest first: also those without a handle that
+    /// submitted work still uses. What the device made for itself, as its staging ring, is not in it.
     pub fn live_buffers(&self) -> Vec<LiveResource> {
         self.shared.registry.live()
     }
@@ -174,6 +182,16 @@ impl Device {
     #[track_caller]
     pub fn assert_no_leaks(&self) {
         self.shared.registry.assert_no_leaks();
+    }
+}
+
+impl Idle for Shared {
+    fn idle_age(&self) -> Duration {
+        self.config().memory.pool_idle_age
+    }
+
+    fn trim_idle(&self) {
+        self.pool.trim_older_than(self.idle_age());
     }
 }
 

@@ -31,6 +31,9 @@ pub enum NoticeKind {
     ReducedEffort,
     /// A kernel was compiled without optimisation, because of a bug of the compiler at the requested level.
     CompilerBug,
+    /// A translation from OpenCL C or CUDA C++ that does not keep everything, such as the precision of
+    /// `double`.
+    Translation,
     /// The sanitizer found something, for the first time at these places.
     Finding,
     /// The tuning database cannot be used as it is.
@@ -56,6 +59,7 @@ impl NoticeKind {
             NoticeKind::NotSpecialised => "not-specialised",
             NoticeKind::ReducedEffort => "reduced-effort",
             NoticeKind::CompilerBug => "compiler-bug",
+            NoticeKind::Translation => "translation",
             NoticeKind::Finding => "finding",
             NoticeKind::Tuning => "tuning",
             NoticeKind::Telemetry => "telemetry",

@@ -170,7 +170,7 @@ impl Pipeline {
         // Sanitized launches run on one thread: dividing a small grid would only name its races differently.
         let mut limits = SizeLimits::from(device.capabilities());
         if !compiled.can_specialise() {
-            limits.compute_units = 0;
+            limits.compute_units = None;
         }
         let pipeline = Pipeline {
             shared: Arc::new(Shared {
@@ -196,8 +196,7 @@ impl Pipeline {
     /// is tried again. The device evicts the least recently used code beyond `memory.code-bytes`, and the
     /// next launch with that size compiles it again.
     ///
-    /// Launches that give no size have that of [`crate::tuning::default_group_size`], what tuning found, or
-    /// what the kernel demands.
+    /// Launches that give no size have that of [`Pipeline::default_group_size`].
     pub fn warm_up(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Result<(), Error> {
         let limits = self.shared.specialiser.device.capabilities();
         for size in sizes {
@@ -433,6 +432,16 @@ impl Pipeline {
     /// Metal's `maxTotalThreadsPerThreadgroup`.
     pub fn max_total_threads_per_threadgroup(&self) -> u32 {
         self.kernel().max_threads_per_threadgroup
+    }
+
+    /// The threadgroup size of launches over a grid of threads that name none: what the kernel demands, what
+    /// tuning found, or that of [`crate::tuning::default_group_size`].
+    ///
+    /// # Errors
+    /// [`Error::ExtentTooLarge`]: an axis has more than 2³² threads.
+    pub fn default_group_size(&self, threads: impl Into<Extent>) -> Result<[u32; 3], Error> {
+        let threads = threads.into();
+        Ok(self.shared.signature.group_size_for(threads.to_array()?, threads.dimensions()))
     }
 
     /// Metal's `threadExecutionWidth`.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use anymetal::config::{ConfigError, Layer, Layers, Size};
+use anymetal::config::{ConfigError, Layer, Layers, Size, Span};
 use anymetal::error::ErrorClass;
 use anymetal::memory::StorageMode;
 use anymetal::{BufferDescriptor, CompileOptions, Device, Error, Family, LibraryDescriptor};
@@ -144,5 +145,19 @@ fn settings_that_ask_for_an_exporter_are_refused_without_the_service() -> Result
         other => panic!("{other:?}"),
     }
     with("[policy.retry]\nattempts = 7\n[audit]\nfolder = 'log'\n[health]\nenabled = false\n")?;
+    Ok(())
+}
+
+#[test]
+fn idle_memory_is_freed_while_nothing_is_acquired() -> Result<(), Error> {
+    let mut settings = Layers::default();
+    settings.code.memory.pool_idle_age = Some(Span(Duration::from_millis(20)));
+    let device = Device::with_settings(&settings)?;
+    drop(device.acquire::<u8>(1 << 20)?);
+    let started = Instant::now();
+    while device.memory().pool.buffers > 0 {
+        assert!(started.elapsed() < Duration::from_secs(60), "{:?}", device.memory().pool);
+        std::thread::sleep(Duration::from_millis(5));
+    }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use anymetal::argument::Scalar;
 use anymetal::error::DeviceError;
+use anymetal::notice::NoticeKind;
 use anymetal::{CompileOptions, Device, Error, FunctionConstants, LibraryDescriptor, PipelineDescriptor};
 
 const SOURCE: &str = r"
@@ -158,5 +159,37 @@ fn broken_source_comes_back_as_diagnostics() -> Result<(), Error> {
         ),
         Err(Error::UnreadableFile { .. })
     ));
+    Ok(())
+}
+
+#[test]
+fn sources_in_other_languages_are_translated() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let library = |name: &str, source: &str, options: CompileOptions| {
+        let options = options.file_name(name);
+        device.create_library(&LibraryDescriptor::from_source(source).options(&options))
+    };
+    let doubled = |library: &anymetal::Library, kernel: &str| -> Result<Vec<f32>, Error> {
+        let (x, kernel) = (device.buffer(&[1.0f32, 2.5])?, library.pipeline(kernel)?);
+        device.queue()?.launch(&kernel).arg(&x).threads(2).submit()?.wait()?;
+        x.read()
+    };
+    let opencl = "kernel void k(global float* x) { x[get_global_id(0)] *= FACTOR; }";
+    let options = CompileOptions::new().define("FACTOR", "2");
+    assert_eq!(doubled(&library("k.cl", opencl, options)?, "k")?, [2.0, 5.0]);
+    let cuda =
+        "template <typename T> __global__ void k(T* x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }";
+    let options = CompileOptions::new().instantiate("k<float>");
+    assert_eq!(doubled(&library("k.cu", cuda, options)?, "k<float>")?, [2.0, 5.0]);
+
+    let double =
+        "kernel void k(global float* x) { double y = x[get_global_id(0)]; x[get_global_id(0)] = y * 2; }";
+    let refused = library("d.cl", double, CompileOptions::new()).err();
+    let Some(Error::Compile(failure)) = refused else { panic!("{refused:?}") };
+    assert!(failure.is_user_error() && failure.render_text(false).contains("d.cl:1"), "{failure}");
+    let options = CompileOptions::new().doubles_as_floats(true);
+    assert_eq!(doubled(&library("d.cl", double, options)?, "k")?, [2.0, 5.0]);
+    let told = anymetal::notice::take();
+    assert!(told.iter().any(|notice| notice.kind == NoticeKind::Translation), "{told:?}");
     Ok(())
 }

@@ -2,12 +2,14 @@
 //!
 //! The text keeps its names, comments and layout: tokens are changed where the languages differ, and what
 //! Metal lacks comes as small functions before it. The result is checked by whoever compiles it; here only
-//! what cannot be translated is told. Start with [`opencl_to_msl`] and [`cuda_to_msl`].
+//! what cannot be translated is told. Start with [`ForeignSource`], or with
+//! [`opencl_to_msl`] and [`cuda_to_msl`] for text.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `token` | text to tokens with spaces and comments, and back with changes |
 //! | `brackets` | which bracket closes which, across conditionals |
+//! | `source_file` | files, their language, and where they may include from |
 //! | `flatten` | a source with the files that it includes |
 //! | `macros` | uses of macros that are expanded before the source is read |
 //! | `branches` | branches of conditionals that are not taken |
@@ -42,12 +44,14 @@ mod macros;
 mod metal_names;
 mod opencl;
 mod prelude;
+mod source_file;
 mod token;
 
 pub use anymetal_diagnostics::{Diagnostic, Severity, Span};
 pub use cuda::{Amount, Argument, Launch, cuda_to_msl, launches_toml};
 pub use flatten::Includes;
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};
+pub use source_file::ForeignSource;
 
 /// The pragma that a translation needs if shared memory stays in functions, which MSL allows in kernels only.
 fn shared_in_functions(diagnostics: &[Diagnostic]) -> &'static str {

@@ -11,7 +11,6 @@ use anymetal::error::ErrorClass;
 use anymetal::notice::NoticeKind;
 use anymetal_driver::CompileError;
 use anymetal_driver::types::family::FeatureUse;
-use anymetal_translate::{Diagnostic, Severity, Translation};
 use serde_json::{Value, json};
 
 /// Why a subcommand did not succeed.
@@ -21,8 +20,6 @@ pub(crate) enum Failure {
     Usage(String),
     /// A file, an argument or a value is wrong.
     Input(String),
-    /// The source in another language than Metal's cannot be translated.
-    Translate(Box<Translation>),
     /// The source or the request to the compiler is wrong, or the compiler failed.
     Compile(CompileError),
     /// The device refused before anything ran.
@@ -38,7 +35,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Usage(_) => 2,
-            Failure::Input(_) | Failure::Translate(_) => 1,
+            Failure::Input(_) => 1,
             Failure::Compile(error) if error.is_user_error() => 1,
             Failure::Compile(_) => 4,
             Failure::Refused(error) if error.class() == ErrorClass::Caller => 1,
@@ -50,7 +47,6 @@ impl Failure {
     /// Tells it on stderr, in colour on a terminal.
     pub(crate) fn report(&self) {
         match self {
-            Failure::Translate(translation) => eprint!("{}", translation.render_text(stderr_has_colour())),
             Failure::Compile(error) => eprint!("{}", error.render_text(stderr_has_colour())),
             Failure::Refused(Error::Compile(failure)) => {
                 eprint!("{}", failure.render_text(stderr_has_colour()));
@@ -65,7 +61,7 @@ impl Failure {
         use anymetal::error::DeviceError as D;
         match self {
             Failure::Usage(_) => "usage",
-            Failure::Input(_) | Failure::Translate(_) => "invalid",
+            Failure::Input(_) => "invalid",
             Failure::Compile(error) if error.is_user_error() => "invalid",
             Failure::Refused(error) if error.class() == ErrorClass::Caller => "invalid",
             Failure::Run(Error::Device(D::OutOfBounds(_))) => "out-of-bounds",
@@ -78,10 +74,6 @@ impl Failure {
     pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({ "message": self.message() });
         match self {
-            Failure::Translate(translation) => {
-                error["id"] = json!(first_error(translation).id);
-                error["diagnostics"] = diagnostics(&translation.render_json());
-            }
             Failure::Compile(compile) => add_compile_error(&mut error, compile),
             Failure::Refused(Error::Compile(failure)) => add_compile_error(&mut error, failure.error()),
             Failure::Run(Error::Device(anymetal::error::DeviceError::OutOfBounds(fault))) => {
@@ -102,7 +94,6 @@ impl Failure {
     pub(crate) fn message(&self) -> String {
         match self {
             Failure::Usage(message) | Failure::Input(message) => message.clone(),
-            Failure::Translate(translation) => first_error(translation).message.clone(),
             Failure::Compile(error) => error.to_string(),
             Failure::Refused(error) | Failure::Run(error) => error.to_string(),
             Failure::Told(_) => String::new(),
@@ -130,13 +121,6 @@ fn add_compile_error(error: &mut Value, compile: &CompileError) {
 }
 
 /// The first error of a translation that failed.
-fn first_error(translation: &Translation) -> &Diagnostic {
-    let mut diagnostics = translation.diagnostics.iter();
-    diagnostics
-        .find(|diagnostic| diagnostic.severity == Severity::Error)
-        .expect("a failed translation has an error")
-}
-
 /// Rendered diagnostics as a value.
 fn diagnostics(rendered: &str) -> Value {
     serde_json::from_str(rendered).expect("rendered diagnostics are JSON")

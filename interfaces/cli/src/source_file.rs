@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use anymetal::{CheckMode, FunctionConstants};
 use anymetal_driver::{
     CompileError, Compiler, Definition, Level, Library, MathMode, PassOptions, Source, SourceOptions,
-    Specialisation, Target, WarningOptions, check_optional,
+    Specialisation, Target, Translated, TranslationOptions, WarningOptions, check_optional,
 };
 use anymetal_files::{FileError, MAX_SOURCE_BYTES};
 use clap::{Args, ValueEnum};
 
 use crate::constant::Constant;
-use crate::failure::{Failure, report_notes};
-use crate::translate::{Double, Foreign};
+use crate::failure::{Failure, report_notes, stderr_has_colour};
+use crate::translate::Double;
 
 /// As many errors as clang reports.
 const ERROR_LIMIT: usize = 20;
@@ -159,13 +159,7 @@ impl SourceFile {
     /// Reads a source, perhaps another file than the one given, with the same options. Sources in other
     /// languages are translated.
     pub(crate) fn source_at(&self, path: &Path, kernel: Option<&String>) -> Result<Source, Failure> {
-        let (mut file, mut bytes) = (path.to_owned(), read(path)?);
-        if Foreign::is_foreign(&file) {
-            let kernels = kernel.map(std::slice::from_ref).unwrap_or_default();
-            let foreign = Foreign { path: &file, includes: &self.include, kernels };
-            bytes = foreign.to_msl(&bytes, self.double, &self.define)?;
-            file.as_mut_os_string().push(".metal");
-        }
+        let bytes = read(path)?;
         let warnings = WarningOptions {
             flags: self.warnings.clone(),
             silent: self.no_warnings,
@@ -186,7 +180,15 @@ impl SourceFile {
             warnings,
             ..SourceOptions::default()
         };
-        Ok(Source::from_file(&file, bytes, options))
+        if !Source::is_foreign(path) {
+            return Ok(Source::from_file(path, bytes, options));
+        }
+        let kernels = kernel.cloned().into_iter().collect();
+        let translation = TranslationOptions { doubles: self.double.into(), kernels };
+        let translated = Source::from_foreign(path, &bytes, options, &translation);
+        let Translated { source, warnings } = translated.map_err(Failure::Compile)?;
+        eprint!("{}", warnings.render_text(stderr_has_colour()));
+        Ok(source)
     }
 
     /// The values of function constants.

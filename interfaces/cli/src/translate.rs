@@ -1,12 +1,8 @@
 //! `anymetal translate`: kernels in OpenCL C and CUDA C++ as Metal Shading Language.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anymetal_files::MAX_SOURCE_BYTES;
-use anymetal_files::roots::{NotFound, Roots};
-use anymetal_translate::{
-    Diagnostic, Doubles, Options, Span, Translation, cuda_to_msl, launches_toml, opencl_to_msl,
-};
+use anymetal_translate::{Doubles, ForeignSource, Options, Translation, launches_toml};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, stderr_has_colour};
@@ -73,7 +69,7 @@ impl From<Double> for Doubles {
 pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
     let macros = args.define.iter().map(|text| macro_of(text)).collect();
     let options = Options { doubles: args.double.into(), line_directive: args.line, macros };
-    let foreign = Foreign { path: &args.file, includes: &args.include, kernels: &args.kernel };
+    let foreign = ForeignSource { path: &args.file, includes: &args.include, kernels: &args.kernel };
     let translation = foreign.translated(&read(&args.file)?, &options);
     tell(&translation, args.json)?;
     if let Some(path) = &args.launches {
@@ -91,92 +87,6 @@ pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
 fn macro_of(text: &str) -> (String, String) {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     (name.to_owned(), value.to_owned())
-}
-
-/// A source in another language than MSL.
-pub(crate) struct Foreign<'a> {
-    /// Its file.
-    pub(crate) path: &'a Path,
-    /// Folders of files that it includes.
-    pub(crate) includes: &'a [PathBuf],
-    /// Kernels with template arguments that are to be there.
-    pub(crate) kernels: &'a [String],
-}
-
-impl Foreign<'_> {
-    /// Whether it is one, by its name.
-    pub(crate) fn is_foreign(path: &Path) -> bool {
-        path.extension().is_some_and(|extension| extension == "cl" || extension == "cu")
-    }
-
-    /// The MSL: what `anymetal translate` prints, with the lines of the source.
-    pub(crate) fn to_msl(
-        &self,
-        bytes: &[u8],
-        double: Double,
-        definitions: &[String],
-    ) -> Result<Vec<u8>, Failure> {
-        let macros = definitions.iter().map(|text| macro_of(text)).collect();
-        let options = Options { doubles: double.into(), line_directive: true, macros };
-        let translation = self.translated(bytes, &options);
-        if translation.has_errors() {
-            return Err(Failure::Translate(Box::new(translation)));
-        }
-        eprint!("{}", translation.render_text(stderr_has_colour()));
-        Ok(translation.text.into_bytes())
-    }
-
-    fn translated(&self, bytes: &[u8], options: &Options) -> Translation {
-        let (name, source) = (self.path.display().to_string(), String::from_utf8_lossy(bytes));
-        let mut refused = Vec::new();
-        let includes = &mut |name: &str, _: bool, from: &str| self.included(name, from, &mut refused);
-        let mut translation = match self.path.extension() {
-            Some(extension) if extension == "cu" => {
-                cuda_to_msl(&name, &source, includes, self.kernels, options)
-            }
-            _ => opencl_to_msl(&name, &source, includes, options),
-        };
-        translation.diagnostics.extend(refused);
-        translation
-    }
-
-    /// A file in the folder of the including file, or in an include folder. A refused file is left out with a
-    /// warning, like headers of the host that are not found.
-    fn included(&self, name: &str, from: &str, refused: &mut Vec<Diagnostic>) -> Option<(String, String)> {
-        let folder_of = |path: &Path| match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        let (own, beside) = (folder_of(self.path), folder_of(Path::new(from)));
-        let roots: Vec<&Path> =
-            std::iter::once(own.as_path()).chain(self.includes.iter().map(PathBuf::as_path)).collect();
-        let allowed = Roots::new(roots.iter().copied());
-        let shown = || roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ");
-        let mut first_refusal = None;
-        for folder in std::iter::once(beside.as_path()).chain(self.includes.iter().map(PathBuf::as_path)) {
-            let path = folder.join(name);
-            let (id, message) = match allowed.read(folder, Path::new(name), MAX_SOURCE_BYTES) {
-                Ok(found) => {
-                    let text = String::from_utf8_lossy(&found.bytes).into_owned();
-                    return Some((path.display().to_string(), text));
-                }
-                Err(NotFound::Absent) => continue,
-                Err(NotFound::Outside) => {
-                    ("include-outside-roots", "is outside of the include folders".to_owned())
-                }
-                Err(NotFound::Refused(error)) => {
-                    ("unreadable-include", format!("cannot be read: {}", error.reason()))
-                }
-            };
-            let message = format!("`{}`, which {from} includes, {message}", path.display());
-            let diagnostic = Diagnostic::warning(id, Span::NONE, message);
-            first_refusal.get_or_insert(
-                diagnostic.with_note(Span::NONE, format!("files are read below: {}", shown())),
-            );
-        }
-        refused.extend(first_refusal);
-        None
-    }
 }
 
 /// Tells what could not be translated.

@@ -282,7 +282,7 @@ pub const VARIABLES: &[Variable] = &[
         Some("memory.pool-idle-age"),
         "a duration",
         "60 s",
-        "Blocks that are idle for longer are freed when a new one is made.",
+        "Blocks that are idle for longer are freed, after at most twice that time.",
     ),
     row(
         Group::Memory,

@@ -6,14 +6,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anymetal_driver::{Compiler, Diagnostics, Fixes, apply_fixes};
+use anymetal_driver::{Compiler, Diagnostics, Fixes, Source, apply_fixes};
 use serde_json::{Value, json};
 
 use super::check;
 use crate::failure::{Failure, stderr_has_colour};
 use crate::output;
 use crate::source_file::{self, SourceFile};
-use crate::translate::Foreign;
 
 /// Errors of the parser hide others, so that a file is checked again after each round of changes.
 const MAX_ROUNDS: usize = 8;
@@ -34,7 +33,7 @@ struct Fixed {
 /// Mends the files one after the other, and reports what remains wrong with them.
 pub(crate) fn fix(options: &SourceFile, files: &[&Path], as_json: bool) -> Result<(), Failure> {
     check::refuse_isolation()?;
-    if let Some(foreign) = files.iter().find(|path| Foreign::is_foreign(path)) {
+    if let Some(foreign) = files.iter().find(|path| Source::is_foreign(path)) {
         let message = format!("--fix changes sources in Metal, which {} is not", foreign.display());
         return Err(Failure::Usage(message));
     }

@@ -6,6 +6,7 @@
 //! - [`allocator`] makes buffers and heaps outside the pool, counted alike.
 //! - [`view`] cuts ranges out of buffers and copies and fills them.
 //! - [`staging`] uploads through a ring of host-visible memory.
+//! - [`host_link`] copies between two devices that have no way of their own to each other.
 //! - [`registry`] lists what lives.
 //!
 //! Invariant of the whole module: what is refused has had no effect, and what is counted is given back when
@@ -15,6 +16,7 @@ pub mod allocator;
 mod backtrace;
 pub mod budget;
 mod error;
+pub mod host_link;
 pub mod mode;
 #[cfg(all(test, loom))]
 mod models;
