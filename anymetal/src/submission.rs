@@ -80,9 +80,32 @@ impl Submission {
     }
 
     /// Takes the work back if it has not started; its waiters then get an error of which
-    /// [`Error::is_cancelled`] is true. Work that runs is not interrupted: its deadline does that.
+    /// [`Error::is_cancelled`] is true. Work that runs goes on; see [`Submission::stop`].
     pub fn cancel(&self) -> Cancellation {
         self.inner.cancel()
+    }
+
+    /// As [`Submission::cancel`], and work that runs is told to leave, as at its deadline: its waiters then get
+    /// [`crate::error::DeviceError::Stopped`], unless it ends before. What it wrote stays. Apple's GPUs stop no
+    /// work ([`Cancellation::TooLate`]).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// use anymetal::error::ErrorKind;
+    ///
+    /// let device = anymetal::Device::system_default()?;
+    /// let library = device.library_from_source(
+    ///     "kernel void spin(device atomic_uint* x) { while (atomic_load_explicit(x, memory_order_relaxed) == 0) { } }",
+    /// )?;
+    /// let (spin, x) = (library.pipeline("spin")?, device.buffer_zeroed::<u32>(1)?);
+    /// let submission = device.queue()?.launch(&spin).arg(&x).threads(1).submit()?;
+    /// submission.stop();
+    /// assert_eq!(submission.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stop(&self) -> Cancellation {
+        self.inner.stop()
     }
 
     /// Cancels the work when the guard is dropped before the work has ended.

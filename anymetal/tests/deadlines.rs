@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anymetal::command::Deadline;
+use anymetal::command::{Cancellation, Deadline};
 use anymetal::config::{Layers, Span};
-use anymetal::error::DeviceError;
+use anymetal::error::{DeviceError, ErrorKind};
 use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
 use anymetal::{Device, Error, Outcome, QueueDescriptor};
 
@@ -68,5 +68,50 @@ fn without_a_deadline_work_runs_to_its_end() -> Result<(), Error> {
         waits.wait()?;
         launch.wait()?;
     }
+    Ok(())
+}
+
+#[test]
+fn running_work_is_stopped_by_its_submitter() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
+    let (queue, flag) = (device.queue()?, device.buffer(&[0u32])?);
+    let launch = |threads: u32| queue.launch(&until_set).arg(&flag).threads(threads).submit();
+    for threads in [1, 1000] {
+        let (running, next) = (launch(threads)?, launch(threads)?);
+        std::thread::sleep(Duration::from_millis(5));
+        // It runs by now, or is still to begin.
+        assert!(matches!(running.stop(), Cancellation::Stopping | Cancellation::Removed));
+        assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+        assert_eq!(running.stop(), Cancellation::Ended);
+        assert!(!next.is_done(), "the other goes on");
+        next.stop();
+        assert_eq!(next.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+    // The queue works on.
+    let set = device.buffer(&[1u32])?;
+    queue.launch(&until_set).arg(&set).threads(1).submit()?.wait()?;
+    Ok(())
+}
+
+#[test]
+fn work_that_waits_for_an_event_is_stopped() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
+    let (queue, set, never) = (device.queue()?, device.buffer(&[1u32])?, device.event()?);
+    let launch = || queue.launch(&until_set).arg(&set).threads(1);
+    let mut commands = queue.command_buffer()?;
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&until_set);
+    encoder.set_buffer(0, &set, 0)?;
+    encoder.dispatch_threads(1, 1)?;
+    encoder.end_encoding();
+    commands.wait_event(&never, 1)?;
+    let waiting = commands.commit()?;
+    let next = launch().submit()?;
+    std::thread::sleep(Duration::from_millis(5));
+    assert!(matches!(waiting.stop(), Cancellation::Stopping | Cancellation::Removed));
+    assert_eq!(waiting.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+    next.wait()?;
     Ok(())
 }

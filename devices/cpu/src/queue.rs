@@ -67,6 +67,8 @@ struct QueueState {
     pending: VecDeque<CommandBuffer>,
     in_flight: usize,
     role: Role,
+    /// What the leader runs, unless it runs without a command buffer.
+    running: Option<(Completion, Arc<StopSignal>)>,
     /// Submitters that wait for space.
     waiting_submitters: usize,
     watch: RunWatch,
@@ -92,6 +94,7 @@ impl CpuQueue {
             pending: VecDeque::new(),
             in_flight: 0,
             role: Role::Idle,
+            running: None,
             waiting_submitters: 0,
             watch: RunWatch::default(),
             spare_tables: LaunchTables::default(),
@@ -138,6 +141,13 @@ impl Queue for CpuQueue {
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
         self.core.cancel(completion)
+    }
+
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        match self.core.cancel(completion) {
+            Cancellation::TooLate => self.core.stop(completion),
+            answer => answer,
+        }
     }
 
     fn in_flight(&self) -> usize {
@@ -230,11 +240,14 @@ impl QueueCore {
                 return;
             }
             state.role = Role::Running;
+            let completion = command_buffer.source.completion();
+            state.running = Some((completion, Arc::clone(&command_buffer.stop)));
             drop(state);
             if !self.advance(command_buffer) {
                 return;
             }
             state = self.lock();
+            state.running = None;
             ran += 1;
             let leaves = match until {
                 Some(completion) => completion.is_done(),
@@ -317,11 +330,30 @@ impl QueueCore {
         Cancellation::Removed
     }
 
+    /// Tells a command buffer that has started to leave.
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        let signal = {
+            let state = self.lock();
+            let running = state.running.iter().filter(|(running, _)| running.is_same(completion));
+            let blocked = state.pending.iter().filter(|pending| pending.source.is_for(completion));
+            let signals = running.map(|(_, stop)| stop).chain(blocked.map(|pending| &pending.stop));
+            signals.map(Arc::clone).next()
+        };
+        match signal {
+            Some(signal) => {
+                signal.stop();
+                Cancellation::Stopping
+            }
+            // Its end is on its way.
+            None => Cancellation::Ended,
+        }
+    }
+
     fn block(self: &Arc<Self>, command_buffer: CommandBuffer, event: &Arc<dyn Event>, value: u64) {
         let stop = Arc::clone(&command_buffer.stop);
         let mut state = self.lock();
         state.pending.push_front(command_buffer);
-        state.role = Role::Blocked;
+        (state.role, state.running) = (Role::Blocked, None);
         let wake = state.frees_enough(self.limit(), Duration::ZERO);
         drop(state);
         if wake {

@@ -89,6 +89,28 @@ impl Remote for IsolatedQueue {
     }
 }
 
+impl IsolatedQueue {
+    /// Takes a command buffer back; one that runs is told to leave if `stops`.
+    fn take_back(&self, completion: &Completion, stops: bool) -> Cancellation {
+        if completion.is_done() {
+            return Cancellation::Ended;
+        }
+        let running = self.device.current_link().and_then(|link| Some((link.number_of(completion)?, link)));
+        // Its end is on its way.
+        let Some((submission, link)) = running else { return Cancellation::Ended };
+        match link.ask(Body::Cancel { submission, queue: self.id, stops }) {
+            Ok(Reply::Cancelled(cancellation)) => {
+                if cancellation == Cancellation::Removed {
+                    let _ended = completion.wait_timeout(ENDS_WITHIN);
+                }
+                cancellation
+            }
+            // The worker ended, and the submission with it.
+            Ok(_) | Err(_) => Cancellation::Ended,
+        }
+    }
+}
+
 impl Queue for IsolatedQueue {
     fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let device = &self.device;
@@ -111,22 +133,11 @@ impl Queue for IsolatedQueue {
     }
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
-        if completion.is_done() {
-            return Cancellation::Ended;
-        }
-        let running = self.device.current_link().and_then(|link| Some((link.number_of(completion)?, link)));
-        // Its end is on its way.
-        let Some((submission, link)) = running else { return Cancellation::Ended };
-        match link.ask(Body::Cancel { submission, queue: self.id }) {
-            Ok(Reply::Cancelled(cancellation)) => {
-                if cancellation == Cancellation::Removed {
-                    let _ended = completion.wait_timeout(ENDS_WITHIN);
-                }
-                cancellation
-            }
-            // The worker ended, and the submission with it.
-            Ok(_) | Err(_) => Cancellation::Ended,
-        }
+        self.take_back(completion, false)
+    }
+
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        self.take_back(completion, true)
     }
 
     fn in_flight(&self) -> usize {

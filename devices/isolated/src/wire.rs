@@ -74,7 +74,7 @@ pub(crate) enum Body {
     /// Runs commands.
     Submit { submission: u64, queue: u64, work: WireWork },
     /// Takes a submission back if it has not started.
-    Cancel { submission: u64, queue: u64 },
+    Cancel { submission: u64, queue: u64, stops: bool },
     /// The event of a wait has reached its value.
     Reached { submission: u64, command: usize },
     /// No message will name the object again.

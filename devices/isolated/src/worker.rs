@@ -200,7 +200,9 @@ impl Worker {
             Body::Submit { submission, queue, work } => {
                 done(self.submit(submission, queue, work, &frame.blob))
             }
-            Body::Cancel { submission, queue } => Ok(Reply::Cancelled(self.cancel(submission, queue))),
+            Body::Cancel { submission, queue, stops } => {
+                Ok(Reply::Cancelled(self.cancel(submission, queue, stops)))
+            }
             Body::Reached { submission, command } => {
                 self.reached(submission, command);
                 Ok(Reply::Done)
@@ -267,9 +269,11 @@ impl Worker {
         Ok(())
     }
 
-    fn cancel(&self, submission: u64, queue: u64) -> Cancellation {
+    fn cancel(&self, submission: u64, queue: u64, stops: bool) -> Cancellation {
         let completion = lock(&self.running).get(&submission).map(|running| running.completion.clone());
-        completion.map_or(Cancellation::Ended, |completion| known(&self.queues, queue).cancel(&completion))
+        let Some(completion) = completion else { return Cancellation::Ended };
+        let queue = known(&self.queues, queue);
+        if stops { queue.stop(&completion) } else { queue.cancel(&completion) }
     }
 
     /// An event that a submission waits for has reached its value; the submission may have ended.

@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anymetal_hal::buffer::Buffer;
@@ -41,6 +42,9 @@ const POLL: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_micros(50);
 /// Launches and copies that are put into the stream together. An upload costs as much as several launches.
 const MAX_PENDING: usize = 32;
+/// How often a wait for an event looks whether it is to end.
+const LOOKS_EVERY: Duration = Duration::from_millis(10);
+
 /// How long a kernel may go on after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -55,8 +59,10 @@ pub(crate) struct Execution {
     deadline: Option<Duration>,
     /// By the device's clock, once the deadline counts.
     limit: Option<Duration>,
-    /// When its kernels were asked to stop.
-    asked: Option<Duration>,
+    /// Whether the submitter wants it to end.
+    stop: Arc<AtomicBool>,
+    /// When its kernels were asked to stop, and the error that this is.
+    asked: Option<(Duration, DeviceError)>,
     /// How [`Self::start`] ended.
     result: Result<(), DeviceError>,
     /// What was encoded and is not in the stream yet, and the inline bytes of it.
@@ -83,6 +89,7 @@ impl Execution {
         slot: usize,
         submission: CommandList,
         deadline: Option<Duration>,
+        stop: Arc<AtomicBool>,
     ) -> Self {
         let CommandList { commands, timestamps, resident, .. } = submission;
         Execution {
@@ -92,6 +99,7 @@ impl Execution {
             timestamps,
             deadline,
             limit: None,
+            stop,
             asked: None,
             result: Ok(()),
             pending: Vec::new(),
@@ -392,19 +400,37 @@ impl Execution {
         }
         // What comes before it must not wait, too: someone may wait for its effects.
         self.flush()?;
-        let (Some(limit), Some(after)) = (self.limit, self.deadline) else {
-            event.wait(value, None);
-            return Ok(());
-        };
-        let clock = &self.streams.device.clock;
-        let reached = match clock.real_time_until(limit) {
-            Some(left) => event.wait(value, Some(left)),
-            None => {
-                let reached = anymetal_hal::event::Reached::new(Arc::clone(event), value);
-                anymetal_hal::clock::wait_for(&**clock, Some(limit), reached).is_some()
+        loop {
+            if let Some(error) = self.reason_to_stop(None) {
+                return Err(error);
             }
-        };
-        if reached { Ok(()) } else { Err(DeviceError::DeadlineExceeded { kernel: None, after }) }
+            let clock = &self.streams.device.clock;
+            let left = self.limit.map(|limit| clock.real_time_until(limit));
+            let reached = match (left, self.limit) {
+                (Some(None), limit @ Some(_)) => {
+                    // By a clock that is not of real time.
+                    let reached = anymetal_hal::event::Reached::new(Arc::clone(event), value);
+                    anymetal_hal::clock::wait_for(&**clock, limit, reached).is_some()
+                }
+                (left, _) => {
+                    let left = left.flatten().map_or(LOOKS_EVERY, |left| left.min(LOOKS_EVERY));
+                    event.wait(value, Some(left))
+                }
+            };
+            if reached {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The error if it is to end before it has run: at the request of the submitter or by its deadline.
+    fn reason_to_stop(&self, kernel: Option<String>) -> Option<DeviceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(DeviceError::Stopped { kernel });
+        }
+        let now = self.streams.device.clock.now();
+        let after = self.deadline.filter(|_| self.limit.is_some_and(|limit| now >= limit))?;
+        Some(DeviceError::DeadlineExceeded { kernel, after })
     }
 
     /// Waits for the stream in the midst of a command buffer, which is alone in it.
@@ -422,34 +448,35 @@ impl Execution {
         put.and(self.settle())
     }
 
-    /// Asks kernels to stop once the deadline is over; loses the device if they do not.
+    /// Asks kernels to stop once they are to; loses the device if they do not.
     fn look_at_deadline(&mut self) -> Result<(), DeviceError> {
         let (streams, now) = (&self.streams, self.streams.device.clock.now());
-        match self.asked {
-            Some(asked) if now.saturating_sub(asked) > GRACE => {
-                let reason = format!("a kernel went on for {GRACE:?} after it was asked to stop");
-                Err(streams.device.lose(reason))
-            }
-            None if self.limit.is_some_and(|limit| now >= limit) => {
-                let stop = self.slot().stop();
-                self.call(streams.device.driver.upload(stop, &1u32.to_le_bytes(), streams.side()))?;
-                self.asked = Some(now);
-                Ok(())
-            }
-            _ => Ok(()),
+        if let Some((asked, _)) = self.asked {
+            return match now.saturating_sub(asked) > GRACE {
+                true => {
+                    let reason = format!("a kernel went on for {GRACE:?} after it was asked to stop");
+                    Err(streams.device.lose(reason))
+                }
+                false => Ok(()),
+            };
         }
+        if let Some(error) = self.reason_to_stop(self.started.last_kernel()) {
+            let stop = self.slot().stop();
+            self.call(streams.device.driver.upload(stop, &1u32.to_le_bytes(), streams.side()))?;
+            self.asked = Some((now, error));
+        }
+        Ok(())
     }
 
     /// What has ended: reads and clears what dispatches recorded, and takes back what asked them to stop.
     fn settle(&mut self) -> Result<(), DeviceError> {
         let streams = Arc::clone(&self.streams);
         let stopped = match self.asked.take() {
-            Some(_) => {
+            Some((_, error)) => {
                 let stop = self.slot().stop();
                 self.call(streams.device.driver.upload(stop, &0u32.to_le_bytes(), streams.side()))?;
                 self.call(streams.device.driver.synchronise(streams.side()))?;
-                let after = self.deadline.unwrap_or_default();
-                Err(DeviceError::DeadlineExceeded { kernel: self.started.last_kernel(), after })
+                Err(error)
             }
             None => Ok(()),
         };

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,8 @@ struct QueueCore {
 #[derive(Default)]
 struct State {
     pending: VecDeque<Item>,
+    /// Those in the stream, each with what tells it to stop.
+    started: Vec<(Completion, Arc<AtomicBool>)>,
     /// No more work comes.
     is_closed: bool,
     /// The thread has to be woken.
@@ -157,13 +159,15 @@ impl QueueCore {
             return None;
         }
         let mut item = state.pending.pop_front()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        state.started.push((item.source.completion(), Arc::clone(&stop)));
         drop(state);
         self.waiting.fetch_sub(1, Ordering::Release);
         let started_ns = self.device.now_ns();
         let is_free = |slot: &usize| running.iter().all(|other| other.execution.slot_number() != *slot);
         let slot = if alone { GRAPH_SLOT } else { (0..IN_FLIGHT).find(is_free)? };
         let submission = std::mem::take(&mut item.submission);
-        let mut execution = Execution::new(&self.streams, slot, submission, item.deadline);
+        let mut execution = Execution::new(&self.streams, slot, submission, item.deadline, stop);
         if alone {
             // It may wait in the midst.
             execution.count_deadline();
@@ -193,6 +197,7 @@ impl QueueCore {
     fn finish(&self, item: Item, started_ns: u64, result: Result<Measured, DeviceError>) {
         let Item { submission, source, submitted_ns, .. } = item;
         drop(submission);
+        self.lock().started.retain(|(completion, _)| !source.is_for(completion));
         self.space.release();
         match result {
             Err(error) => source.finish(Err(error)),
@@ -259,6 +264,21 @@ impl Queue for NvidiaQueue {
                 Cancellation::Removed
             }
             Err(outcome) => outcome,
+        }
+    }
+
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        match self.cancel(completion) {
+            Cancellation::TooLate => {}
+            answer => return answer,
+        }
+        let state = self.core.lock();
+        match state.started.iter().find(|(started, _)| started.is_same(completion)) {
+            Some((_, stop)) => {
+                stop.store(true, Ordering::Relaxed);
+                Cancellation::Stopping
+            }
+            None => Cancellation::Ended,
         }
     }
 

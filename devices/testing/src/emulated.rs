@@ -194,6 +194,10 @@ impl Queue for EmulatedQueue {
         self.inner.cancel(completion)
     }
 
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        self.inner.stop(completion)
+    }
+
     fn in_flight(&self) -> usize {
         self.inner.in_flight()
     }

@@ -155,6 +155,10 @@ impl Queue for RecordingQueue {
         self.inner.cancel(completion)
     }
 
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        self.inner.stop(completion)
+    }
+
     fn in_flight(&self) -> usize {
         self.inner.in_flight()
     }

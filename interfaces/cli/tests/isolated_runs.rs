@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anymetal::command::{Deadline, ResourceUsage};
+use anymetal::command::{Cancellation, Deadline, ResourceUsage};
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::memory::HeapDescriptor;
 use anymetal::reflection::Artifact;
@@ -197,6 +197,21 @@ fn a_kernel_without_end_meets_its_deadline() {
     let error = device_error(launch.submit().and_then(|work| work.wait()));
     assert_eq!(error, DeviceError::DeadlineExceeded { kernel: Some("endless".to_owned()), after });
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    works(&device, &library);
+}
+
+#[test]
+fn a_kernel_without_end_is_stopped_by_its_submitter() {
+    let device = isolated();
+    let library = library(&device);
+    let (endless, flag) = (library.pipeline("endless").unwrap(), device.buffer(&[0u32]).unwrap());
+    let queue = device.queue().unwrap();
+    let running = queue.launch(&endless).arg(&flag).threads(1).submit().unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(running.cancel(), Cancellation::TooLate);
+    assert_eq!(running.stop(), Cancellation::Stopping);
+    let error = device_error(running.wait());
+    assert_eq!(error, DeviceError::Stopped { kernel: Some("endless".to_owned()) });
     works(&device, &library);
 }
 

@@ -70,6 +70,13 @@ impl PySubmission {
         answer == anymetal::command::Cancellation::Removed
     }
 
+    /// As `cancel`, and work that runs is told to leave; says whether it ends early for that. What it wrote
+    /// stays.
+    fn stop(&self, py: Python<'_>) -> bool {
+        use anymetal::command::Cancellation;
+        matches!(detach(py, || self.submission.stop()), Cancellation::Removed | Cancellation::Stopping)
+    }
+
     #[getter]
     fn label(&self) -> &str {
         self.submission.label()

@@ -85,6 +85,12 @@ pub enum DeviceError {
         /// The deadline.
         after: Duration,
     },
+    /// The work was told to stop while it ran ([`crate::queue::Queue::stop`]). What it wrote stays.
+    #[error("{} was stopped while it ran", describe_work(kernel))]
+    Stopped {
+        /// The kernel that ran; `None` if the command buffer was waiting for an event.
+        kernel: Option<String>,
+    },
     /// The wait was interrupted ([`crate::interruption`]); the work goes on.
     #[error("the wait was interrupted; the work goes on until it ends or its deadline stops it")]
     WaitInterrupted,
@@ -589,6 +595,7 @@ impl DeviceError {
             | E::BufferMapped { .. }
             | E::HeldByPause { .. }
             | E::Cancelled { .. }
+            | E::Stopped { .. }
             | E::InvalidSetting { .. } => ErrorClass::Caller,
         }
     }

@@ -84,6 +84,9 @@ pub enum Cancellation {
     /// It had not started and never will: its completion has ended as [`DeviceError::Cancelled`], and what it
     /// held is given back.
     Removed,
+    /// It runs, and its kernels were told to leave: it ends as [`DeviceError::Stopped`], or by itself if it
+    /// sees that too late.
+    Stopping,
     /// It has started, or the device cannot take back what it was given; it will end by itself.
     TooLate,
     /// It had ended, or is not of this queue.
@@ -109,6 +112,12 @@ pub trait Queue: Send + Sync + fmt::Debug {
 
     /// Takes a command buffer back if it has not started. Never blocks for long.
     fn cancel(&self, completion: &Completion) -> Cancellation;
+
+    /// As [`Queue::cancel`], and a command buffer that has started is told to leave, as at its deadline. What
+    /// its kernels wrote stays. A device that cannot stop work gives [`Cancellation::TooLate`].
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        self.cancel(completion)
+    }
 
     /// Command buffers that were submitted and are not done.
     fn in_flight(&self) -> usize;

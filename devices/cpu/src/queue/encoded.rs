@@ -75,7 +75,7 @@ impl CommandBuffer {
         }
         for (command, step) in submission.commands.iter().zip(&tables.steps) {
             if executor.stop.load(Ordering::Relaxed) != 0 {
-                return Err(self.deadline_exceeded(None));
+                return Err(self.stopped(None));
             }
             self.run_step(device, executor, command, step, &tables)?;
         }

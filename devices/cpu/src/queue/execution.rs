@@ -45,17 +45,37 @@ pub(super) struct CommandBuffer {
 
 /// Tells a command buffer's kernels to leave, and wakes its queue if it is blocked.
 pub(super) struct StopSignal {
+    /// What kernels poll; one of the values below.
     pub(super) flag: AtomicU32,
     pub(super) queue: Weak<QueueCore>,
+}
+
+/// Kernels go on.
+const GO_ON: u32 = 0;
+/// They leave, because the deadline has passed.
+const DEADLINE: u32 = 1;
+/// They leave, because the submitter asked for it.
+const STOPPED: u32 = 2;
+
+impl StopSignal {
+    /// At the request of the submitter.
+    pub(super) fn stop(&self) {
+        self.leave(STOPPED);
+    }
+
+    /// The first reason stays.
+    fn leave(&self, reason: u32) {
+        let _first = self.flag.compare_exchange(GO_ON, reason, Ordering::SeqCst, Ordering::SeqCst);
+        if let Some(queue) = self.queue.upgrade() {
+            queue.unblock();
+        }
+    }
 }
 
 /// The deadline has passed.
 impl Wake for StopSignal {
     fn wake(self: Arc<Self>) {
-        self.flag.store(1, Ordering::SeqCst);
-        if let Some(queue) = self.queue.upgrade() {
-            queue.unblock();
-        }
+        self.leave(DEADLINE);
     }
 }
 
@@ -134,7 +154,7 @@ impl CommandBuffer {
         let timed = self.submission.timestamps == Timestamps::EachCommand;
         while self.position < self.submission.commands.len() {
             if stop.flag.load(Ordering::Relaxed) != 0 {
-                return Err(self.deadline_exceeded(self.current_kernel()));
+                return Err(self.stopped(self.current_kernel()));
             }
             if timed && self.command_started_ns.is_none() {
                 self.command_started_ns = Some(device.now_ns());
@@ -168,7 +188,7 @@ impl CommandBuffer {
                     indirect.expect("an indirect command buffer that was prepared is of this device");
                 for (command, step) in indirect.steps() {
                     if executor.stop.load(Ordering::Relaxed) != 0 {
-                        return Err(self.deadline_exceeded(kernel_of(command)));
+                        return Err(self.stopped(kernel_of(command)));
                     }
                     self.run_step(device, executor, command, step, &indirect.tables)?;
                 }
@@ -196,7 +216,7 @@ impl CommandBuffer {
             let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");
             match executor.dispatch(pipeline, dispatch.bindings(), prepared, tables, reach)? {
                 Ended::Completely => Ok(()),
-                Ended::Stopped => Err(self.deadline_exceeded(Some(&pipeline.kernel().name))),
+                Ended::Stopped => Err(self.stopped(Some(&pipeline.kernel().name))),
             }
         };
         match (command, step) {
@@ -232,8 +252,15 @@ impl CommandBuffer {
         self.submission.commands.get(self.position).and_then(kernel_of)
     }
 
-    pub(super) fn deadline_exceeded(&self, kernel: Option<&str>) -> DeviceError {
-        deadline_exceeded(kernel, self.deadline.unwrap_or_default())
+    /// Why its kernels left before their end.
+    pub(super) fn stopped(&self, kernel: Option<&str>) -> DeviceError {
+        match self.stop.flag.load(Ordering::SeqCst) {
+            STOPPED => DeviceError::Stopped { kernel: kernel.map(str::to_owned) },
+            _ => {
+                let after = self.deadline.expect("only a command buffer with a deadline runs past it");
+                deadline_exceeded(kernel, after)
+            }
+        }
     }
 
     pub(super) fn panicked(&self, panic: &Box<dyn std::any::Any + Send>) -> DeviceError {

@@ -280,6 +280,32 @@ fn a_deadline_ends_a_wait() {
     });
 }
 
+/// A request to stop before, while or after the queue blocks ends the wait, and the next has its turn after
+/// it.
+#[test]
+fn a_request_to_stop_ends_a_wait() {
+    loom::model(|| {
+        let modelled = Modelled::new(QueueDescriptor::default(), false);
+        let (never, order) = (Arc::new(HostEvent::default()), Arc::new(InOrder::default()));
+        let late = submission([signal(&order, 1), wait(&never, 1)]);
+        let late = modelled.queue.submit(late).unwrap();
+        let stop = {
+            let (queue, late) = (Arc::clone(&modelled.queue), late.clone());
+            thread::spawn(move || queue.stop(&late))
+        };
+        let next = modelled.queue.submit(submission([signal(&order, 2)])).unwrap();
+        let outcome = late.wait();
+        let (stopped, cancelled) = (
+            matches!(outcome, Err(DeviceError::Stopped { .. })),
+            matches!(outcome, Err(DeviceError::Cancelled { .. })),
+        );
+        assert!(stopped || cancelled, "{outcome:?}");
+        next.wait().unwrap();
+        stop.join().unwrap();
+        modelled.end();
+    });
+}
+
 /// Whoever finds the queue full gets in when there is space.
 #[test]
 fn whoever_waits_for_space_gets_in() {

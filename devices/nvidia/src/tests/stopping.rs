@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::command::Deadline;
+use anymetal_hal::event::{Event, HostEvent};
+use anymetal_hal::queue::Cancellation;
 
 use super::*;
 
@@ -21,6 +23,39 @@ fn a_kernel_that_does_not_end_is_stopped_at_the_deadline() {
     assert!(matches!(&error, DeviceError::DeadlineExceeded { kernel: Some(name), .. } if name == "twice"));
     bench.run(vec![dispatch(&pipeline, &x, 3, 1)]).unwrap();
     assert_eq!(values(&x), [3]);
+}
+
+#[test]
+fn a_kernel_is_stopped_by_its_submitter() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.driver.hang();
+    let submit = |by| bench.queue.submit(CommandList::new(vec![dispatch(&pipeline, &x, by, 1)])).unwrap();
+    let running = submit(1);
+    while bench.driver.calls(&["launch"]).is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(bench.queue.cancel(&running), Cancellation::TooLate);
+    assert_eq!(bench.queue.stop(&running), Cancellation::Stopping);
+    assert_eq!(running.wait(), Err(DeviceError::Stopped { kernel: Some("twice".to_owned()) }));
+    assert_eq!(bench.queue.stop(&running), Cancellation::Ended);
+    bench.run(vec![dispatch(&pipeline, &x, 3, 1)]).unwrap();
+    assert_eq!(values(&x), [3]);
+}
+
+#[test]
+fn a_wait_for_an_event_is_stopped_by_its_submitter() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    let never: Arc<dyn Event> = Arc::new(HostEvent::default());
+    let wait = Command::WaitEvent { event: never, value: 1 };
+    let commands = vec![dispatch(&pipeline, &x, 3, 1), wait];
+    let waiting = bench.queue.submit(CommandList::new(commands).deadline(Deadline::Never)).unwrap();
+    while bench.driver.calls(&["launch"]).is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(bench.queue.stop(&waiting), Cancellation::Stopping);
+    assert_eq!(waiting.wait(), Err(DeviceError::Stopped { kernel: None }));
 }
 
 #[test]

@@ -242,7 +242,9 @@ impl Queue for FaultInjectingQueue {
         match core.inner.cancel(&inner) {
             Cancellation::Removed => {}
             // It has ended below, but its end has not been passed on yet.
-            Cancellation::TooLate | Cancellation::Ended => return Cancellation::TooLate,
+            Cancellation::Stopping | Cancellation::TooLate | Cancellation::Ended => {
+                return Cancellation::TooLate;
+            }
         }
         let mut waiting = core.lock();
         let at = waiting.iter().position(|pending| pending.source.is_for(completion));
@@ -254,6 +256,23 @@ impl Queue for FaultInjectingQueue {
         }
         core.deliver();
         Cancellation::Removed
+    }
+
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        match self.cancel(completion) {
+            Cancellation::TooLate => {}
+            answer => return answer,
+        }
+        let inner = {
+            let waiting = self.0.lock();
+            let pending = waiting.iter().find(|pending| pending.source.is_for(completion));
+            pending.and_then(|pending| pending.inner.clone())
+        };
+        match inner.map(|inner| self.0.inner.stop(&inner)) {
+            Some(Cancellation::Stopping) => Cancellation::Stopping,
+            // It has ended below, or was never given on.
+            _ => Cancellation::TooLate,
+        }
     }
 
     fn in_flight(&self) -> usize {

@@ -83,6 +83,10 @@ impl Queue for MultiplyingQueue {
         self.0.cancel(completion)
     }
 
+    fn stop(&self, completion: &Completion) -> Cancellation {
+        self.0.stop(completion)
+    }
+
     fn in_flight(&self) -> usize {
         self.0.in_flight()
     }

@@ -27,7 +27,7 @@ use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Timi
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::interruption;
 use anymetal_hal::logging::{CommandLog, Logs};
-use anymetal_hal::queue::Cancellation;
+use anymetal_hal::queue::{Cancellation, Queue};
 
 use crate::event::Bridge;
 use crate::observe::Observation;
@@ -346,15 +346,25 @@ impl CommittedCommands {
     }
 
     /// Takes the work back if it has not started; its waiters then get [`ExecError::Cancelled`]. Work that
-    /// runs is not interrupted, its deadline does that.
+    /// runs goes on; see [`CommittedCommands::stop`].
     pub fn cancel(&self) -> Cancellation {
+        self.take_back(|queue, completion| queue.cancel(completion))
+    }
+
+    /// As [`CommittedCommands::cancel`], and work that runs is told to leave, as at its deadline; its waiters
+    /// then get [`DeviceError::Stopped`]. What it wrote stays.
+    pub fn stop(&self) -> Cancellation {
+        self.take_back(|queue, completion| queue.stop(completion))
+    }
+
+    fn take_back(&self, of_device: impl FnOnce(&dyn Queue, &Completion) -> Cancellation) -> Cancellation {
         if self.core.end_held() {
             return Cancellation::Removed;
         }
         match self.core.stages.look() {
             Look::Ended(_) => Cancellation::Ended,
             Look::Waiting => Cancellation::TooLate,
-            Look::Forwarded(completion) => match self.core.stream.queue().cancel(&completion) {
+            Look::Forwarded(completion) => match of_device(&**self.core.stream.queue(), &completion) {
                 Cancellation::Ended if !self.is_done() => Cancellation::TooLate,
                 answer => answer,
             },
