@@ -15,14 +15,17 @@ pub enum Grid {
     Threadgroups([u32; 3]),
 }
 
+/// The threadgroups of a size along each axis of a grid of threads, partial ones included.
+pub(crate) fn groups_along(threads: [u32; 3], group_size: [u32; 3]) -> [u32; 3] {
+    std::array::from_fn(|axis| threads[axis].div_ceil(group_size[axis].max(1)))
+}
+
 impl Grid {
     /// How many threadgroups of that size it has, partial ones included.
     pub fn threadgroup_count(self, group_size: [u32; 3]) -> u64 {
         let counts = match self {
             Grid::Threadgroups(counts) => counts,
-            Grid::Threads(threads) => {
-                std::array::from_fn(|axis| threads[axis].div_ceil(group_size[axis].max(1)))
-            }
+            Grid::Threads(threads) => groups_along(threads, group_size),
         };
         counts.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()))
     }

@@ -10,7 +10,7 @@ use crate::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use crate::binding::{Binding, BoundResource, ThreadgroupMemory};
 use crate::capabilities::Capabilities;
 use crate::error::DeviceError;
-use crate::grid::Grid;
+use crate::grid::{Grid, groups_along};
 use crate::launch::{ThreadgroupLayout, argument_slots};
 
 /// The most threadgroups of one dispatch: leaves room for a device to count past the end.
@@ -40,8 +40,7 @@ impl DispatchShape {
 
     /// The same grid in threadgroups of another size; `None` if they are too many.
     pub fn in_groups_of(&self, group_size: [u32; 3]) -> Option<Self> {
-        let groups: [u32; 3] =
-            std::array::from_fn(|axis| self.grid_threads[axis].div_ceil(group_size[axis].max(1)));
+        let groups = groups_along(self.grid_threads, group_size);
         let count = groups.iter().try_fold(1u64, |count, &more| count.checked_mul(u64::from(more)))?;
         let is_possible = count <= MAX_GROUP_COUNT;
         is_possible.then_some(Self { groups, group_size, group_count: count, ..*self })
