@@ -41,6 +41,7 @@ pub(crate) fn query(threads: usize, extension: Option<&'static str>) -> Capabili
         .checks_accesses(true)
         .supports_deadlines(true)
         .supports_cancellation(true)
+        .supports_cooperative_launches(crate::context::IS_SUPPORTED)
 }
 
 /// A line `Name:   123 kB` in bytes.

@@ -27,4 +27,5 @@ pub(crate) fn of(card: &Card) -> Capabilities {
         .checks_accesses(true)
         .supports_deadlines(true)
         .supports_cancellation(true)
+        .supports_cooperative_launches(true)
 }

@@ -88,6 +88,7 @@ fn describe(name: &str, facts: &Capabilities) -> Value {
         "supports_bfloat": facts.supports_bfloat,
         "supports_64_bit_atomics": facts.supports_64_bit_atomics,
         "supports_timestamps": facts.supports_timestamps,
+        "supports_cooperative_launches": facts.supports_cooperative_launches,
     })
 }
 

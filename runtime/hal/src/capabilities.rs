@@ -83,6 +83,9 @@ pub struct Capabilities {
     /// Whether a queue can take work back that has not started; otherwise
     /// [`crate::queue::Queue::cancel`] is always too late.
     pub supports_cancellation: bool,
+    /// Whether all threadgroups of a launch can be in progress at once, so that they may wait for each other:
+    /// what kernels with barriers of the grid need.
+    pub supports_cooperative_launches: bool,
 }
 
 impl Capabilities {
@@ -111,6 +114,7 @@ impl Capabilities {
             checks_accesses: false,
             supports_deadlines: false,
             supports_cancellation: false,
+            supports_cooperative_launches: false,
         }
     }
 }
@@ -135,4 +139,5 @@ setters!(Capabilities {
     checks_accesses: bool,
     supports_deadlines: bool,
     supports_cancellation: bool,
+    supports_cooperative_launches: bool,
 } into { hardware_name: String, architecture: String });

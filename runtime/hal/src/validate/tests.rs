@@ -27,6 +27,7 @@ fn limits() -> Capabilities {
         checks_accesses: true,
         supports_deadlines: true,
         supports_cancellation: true,
+        supports_cooperative_launches: true,
     }
 }
 
