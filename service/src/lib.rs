@@ -35,8 +35,8 @@ pub use anymetal_policy as policy;
 pub use anymetal_telemetry_export as export;
 pub use config::{ServiceConfig, ServiceLayer, ServiceLayers};
 pub use manager::{
-    Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch, ManagedTexture,
-    Manager, ManagerBuilder, ManagerError,
+    BreakerStatus, Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch,
+    ManagedTexture, Manager, ManagerBuilder, ManagerError,
 };
 
 use anymetal::config::ConfigError;

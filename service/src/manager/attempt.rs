@@ -224,10 +224,12 @@ impl Attempt<'_> {
         let outcome = self.outcome(&running.submission).await;
         let outcome = outcome.unwrap_or_else(|| match running.submission.cancel() {
             Cancellation::Removed => Err((AttemptError::NotStarted, Effects::None)),
-            Cancellation::Stopping | Cancellation::TooLate | Cancellation::Ended => match running.submission.outcome() {
-                Some(outcome) => result_of(outcome),
-                None => Err((self.hang(), Effects::Possible)),
-            },
+            Cancellation::Stopping | Cancellation::TooLate | Cancellation::Ended => {
+                match running.submission.outcome() {
+                    Some(outcome) => result_of(outcome),
+                    None => Err((self.hang(), Effects::Possible)),
+                }
+            }
         });
         (outcome, running.take_lease())
     }

@@ -65,6 +65,7 @@ use std::sync::Arc;
 use anymetal::texture::TextureDescriptor;
 use anymetal_audit::AuditLog;
 use anymetal_policy::adapt::{LinuxThermal, Rapl};
+use anymetal_policy::breaker::{BreakerSnapshot, Breakers};
 use bytemuck::Pod;
 
 use anymetal::call::bytes_of;
@@ -74,6 +75,7 @@ use crate::config::ServiceLayers;
 
 use self::core::Core;
 use self::host_bytes::HostBytes;
+use self::observe::BreakerKey;
 
 pub use buffer::{ManagedArgument, ManagedBinding, ManagedBuffer, ManagedView};
 pub use builder::ManagerBuilder;
@@ -86,6 +88,18 @@ pub use memory::Durability;
 pub use session::ManagerSession;
 pub use slot::DeviceStatus;
 pub use texture::ManagedTexture;
+
+/// A breaker of a manager at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BreakerStatus {
+    /// The device's name in the manager.
+    pub device: String,
+    /// The name of the kernel or graph.
+    pub work: String,
+    /// Its state and counts.
+    pub snapshot: BreakerSnapshot,
+}
 
 /// Devices under policies: runs kernels and graphs, and recovers. Clones are the same manager.
 #[derive(Debug, Clone)]
@@ -270,5 +284,16 @@ impl Manager {
     /// All devices in the order in which the builder was given them.
     pub fn devices(&self) -> Vec<DeviceStatus> {
         self.core.slots.iter().map(slot::DeviceSlot::status).collect()
+    }
+
+    /// The breakers of devices and what ran on them, by names; none without breakers in the policies.
+    pub fn breakers(&self) -> Vec<BreakerStatus> {
+        let snapshots = self.core.breakers.as_ref().map(Breakers::snapshots).unwrap_or_default();
+        let status = |(key, snapshot): (BreakerKey, BreakerSnapshot)| BreakerStatus {
+            device: key.device.to_string(),
+            work: key.work.to_string(),
+            snapshot,
+        };
+        snapshots.into_iter().map(status).collect()
     }
 }

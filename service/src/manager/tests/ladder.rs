@@ -1,5 +1,6 @@
 //! Each rung, and how they follow each other.
 
+use anymetal_policy::breaker::BreakerState;
 use anymetal_policy::ladder::GiveUp;
 use anymetal_telemetry::collect::sums;
 use anymetal_telemetry::names::metrics as names;
@@ -105,6 +106,10 @@ fn a_device_that_keeps_failing_is_left_and_its_breaker_opened() {
         ["retry a/0", "retry a/0", "degrade a/1", "fallback b/0", "breaker a add open"]
     );
     assert_eq!(path(run()), "b ok @300ms+0ns", "the first device is left out while its breaker is open");
+    let breakers = bench.manager.breakers();
+    let states: Vec<_> = breakers.iter().map(|breaker| (&*breaker.device, breaker.snapshot.state)).collect();
+    assert_eq!(states, [("a", BreakerState::Open), ("b", BreakerState::Closed)]);
+    assert!(breakers.iter().all(|breaker| breaker.work == "add"));
     assert_eq!(y.read().unwrap(), [5; 40]);
 }
 
