@@ -20,7 +20,7 @@ use anymetal_telemetry::event;
 use crate::error::Error;
 
 /// Something that is being compiled: wait for it or await it. Dropping the handle does not stop the
-/// compilation, whose results stay in the caches.
+/// compilation, whose results stay in the caches; [`Compiling::cancel`] does, if it has not begun.
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
@@ -50,17 +50,29 @@ struct Shared<T> {
 }
 
 struct State<T> {
+    stage: Stage,
     result: Option<Result<T, Error>>,
     waker: Option<Waker>,
+}
+
+/// How far a job has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Started,
+    Cancelled,
 }
 
 impl<T: Send + 'static> Compiling<T> {
     /// Starts it.
     pub(crate) fn start(compile: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self {
-        let state = Mutex::new(State { result: None, waker: None });
+        let state = Mutex::new(State { stage: Stage::Waiting, result: None, waker: None });
         let shared = Arc::new(Shared { state, ended: Condvar::new() });
         let handle = Compiling { shared: Arc::clone(&shared) };
         let job = move || {
+            if !shared.begin() {
+                return;
+            }
             let result = catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_panic| Err(panicked()));
             shared.end(result);
         };
@@ -78,6 +90,17 @@ impl<T> Compiling<T> {
     /// Whether the result is there; never blocks.
     pub fn is_done(&self) -> bool {
         self.shared.lock().result.is_some()
+    }
+
+    /// Takes the compilation back if it has not begun; says whether it could. One that has begun goes on, and
+    /// its results stay in the caches.
+    pub fn cancel(self) -> bool {
+        let mut state = self.shared.lock();
+        let is_waiting = state.stage == Stage::Waiting;
+        if is_waiting {
+            state.stage = Stage::Cancelled;
+        }
+        is_waiting
     }
 
     /// Blocks until the result is there.
@@ -112,6 +135,16 @@ impl<T> fmt::Debug for Compiling<T> {
 }
 
 impl<T> Shared<T> {
+    /// Whether the job is still wanted.
+    fn begin(&self) -> bool {
+        let mut state = self.lock();
+        if state.stage == Stage::Cancelled {
+            return false;
+        }
+        state.stage = Stage::Started;
+        true
+    }
+
     fn end(&self, result: Result<T, Error>) {
         let waker = {
             let mut state = self.lock();
@@ -200,6 +233,35 @@ mod tests {
         assert_eq!(held.wait(), Ok(7));
         let failed = Compiling::<()>::start(|| panic!("on purpose")).wait().unwrap_err();
         assert!(failed.to_string().contains("panicked in the background"), "{failed}");
+    }
+
+    #[test]
+    fn what_has_not_begun_is_taken_back() {
+        let limit = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let held: Vec<_> = (0..limit)
+            .map(|_| {
+                let ((go, gate), begun) = (std::sync::mpsc::channel::<()>(), begun.clone());
+                let job = Compiling::start(move || {
+                    begun.send(()).unwrap();
+                    Ok(gate.recv().is_ok())
+                });
+                (go, job)
+            })
+            .collect();
+        // Those of other tests may come first.
+        (0..limit).for_each(|_| has_begun.recv().unwrap());
+        let (ran, has_run) = std::sync::mpsc::channel();
+        let waiting = Compiling::start(move || {
+            ran.send(()).unwrap();
+            Ok(())
+        });
+        assert!(waiting.cancel());
+        for (go, job) in held {
+            go.send(()).unwrap();
+            assert_eq!(job.wait(), Ok(true));
+        }
+        assert!(has_run.recv().is_err(), "it is dropped without having run");
     }
 
     #[test]

@@ -271,7 +271,9 @@ impl Error {
             }
             Error::Device(D::OutOfBounds(_) | D::NestingTooDeep { .. }) => ErrorKind::KernelFault,
             Error::Device(D::DeadlineExceeded { .. }) => ErrorKind::Deadline,
-            Error::Device(D::WaitInterrupted | D::Cancelled { .. } | D::Stopped { .. }) => ErrorKind::Cancelled,
+            Error::Device(D::WaitInterrupted | D::Cancelled { .. } | D::Stopped { .. }) => {
+                ErrorKind::Cancelled
+            }
             Error::Device(
                 D::Unsupported { .. }
                 | D::KernelRefused { .. }
