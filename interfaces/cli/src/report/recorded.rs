@@ -52,6 +52,9 @@ pub(crate) struct Recorded {
     /// Written for readers of the JSON; not read.
     #[serde(default, skip_deserializing, rename = "summary")]
     written_summary: Vec<summary::Row>,
+    /// Likewise.
+    #[serde(default, skip_deserializing, rename = "utilisation")]
+    written_utilisation: Option<summary::Utilisation>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +133,7 @@ impl Recorded {
             failures: Vec::new(),
             left_out: 0,
             written_summary: Vec::new(),
+            written_utilisation: None,
         }
     }
 
@@ -186,7 +190,8 @@ impl Recorded {
 
     /// The form that [`parse`] reads, with the summary for other readers.
     pub(super) fn to_json(&self) -> Result<String, Failure> {
-        let with_summary = Recorded { written_summary: summary::rows(self), ..self.clone() };
+        let (written_summary, written_utilisation) = (summary::rows(self), summary::utilisation(self));
+        let with_summary = Recorded { written_summary, written_utilisation, ..self.clone() };
         let text = serde_json::to_string_pretty(&with_summary);
         text.map(|text| text + "\n").map_err(|error| Failure::Input(error.to_string()))
     }

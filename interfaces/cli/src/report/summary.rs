@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub(super) min_ns: u64,
     pub(super) max_ns: u64,
     pub(super) stddev_ns: u64,
+    pub(super) p95_ns: u64,
+    pub(super) p99_ns: u64,
     /// Of the counted work, over the time of the runs that it is of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gflop_per_second: Option<f64>,
@@ -69,6 +71,38 @@ pub(super) fn counted(recorded: &Recorded) -> BTreeMap<&str, (Work, u64)> {
     counted
 }
 
+/// How long a device had work, of the time from the first start to the last end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Utilisation {
+    pub(super) busy_ns: u64,
+    pub(super) span_ns: u64,
+}
+
+impl Utilisation {
+    /// In percent; 100 of no time.
+    pub(super) fn percent(self) -> f64 {
+        if self.span_ns == 0 { 100.0 } else { 100.0 * self.busy_ns as f64 / self.span_ns as f64 }
+    }
+}
+
+/// Work of several queues at one time counts once. `None`: there was none.
+pub(super) fn utilisation(recorded: &Recorded) -> Option<Utilisation> {
+    let end = |start: u64, duration: u64| start.saturating_add(duration);
+    let mut intervals: Vec<(u64, u64)> = recorded
+        .slices
+        .iter()
+        .map(|slice| (slice.start_ns, end(slice.start_ns, slice.duration_ns)))
+        .collect();
+    intervals.sort_unstable();
+    let &(first, _) = intervals.first()?;
+    let (mut busy_ns, mut covered) = (0, first);
+    for (start, end) in intervals {
+        busy_ns += end.saturating_sub(start.max(covered));
+        covered = covered.max(end);
+    }
+    Some(Utilisation { busy_ns, span_ns: covered - first })
+}
+
 /// The longest in all first.
 pub(super) fn rows(recorded: &Recorded) -> Vec<Row> {
     let (profiles, counted) = (profiles(recorded), counted(recorded));
@@ -93,6 +127,8 @@ pub(super) fn rows(recorded: &Recorded) -> Vec<Row> {
             min_ns: nanoseconds(0.0),
             max_ns: nanoseconds(100.0),
             stddev_ns: profile.deviation().as_nanos() as u64,
+            p95_ns: nanoseconds(95.0),
+            p99_ns: nanoseconds(99.0),
             gflop_per_second: rate(name, |work| work.flop),
             gigabytes_per_second: rate(name, |work| work.bytes),
         }

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Table};
 use super::recorded::Recorded;
 use super::summary::{self, Row};
 
-/// Columns of counted work over time, which `nsys` does not have.
+/// Columns of counted work over time, which, like the percentiles, `nsys` does not have.
 const RATES: [&str; 2] = ["GFLOP/s", "GB/s"];
 
 /// `--timeunit`, as `nsys stats` has it.
@@ -57,6 +57,8 @@ impl TimeUnit {
             timed("Min"),
             timed("Max"),
             timed("StdDev"),
+            timed("P95"),
+            timed("P99"),
         ];
         if rates {
             header.extend(RATES.map(str::to_owned));
@@ -79,6 +81,8 @@ impl TimeUnit {
             self.show(row.min_ns as f64),
             self.show(row.max_ns as f64),
             self.show(row.stddev_ns as f64),
+            self.show(row.p95_ns as f64),
+            self.show(row.p99_ns as f64),
         ];
         if rates {
             let rate = |rate: Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.2}"));
@@ -98,7 +102,12 @@ pub(super) fn cells(recorded: &Recorded, unit: TimeUnit) -> (Vec<String>, Vec<Ve
 
 /// For people.
 pub(super) fn text(recorded: &Recorded, unit: TimeUnit) -> String {
-    let mut text = format!("{} on {}\n", recorded.title, recorded.device);
+    let mut text = format!("{} on {}", recorded.title, recorded.device);
+    if let Some(used) = summary::utilisation(recorded) {
+        let (busy, span) = (unit.show(used.busy_ns as f64), unit.show(used.span_ns as f64));
+        text.push_str(&format!(": busy {busy} of {span} {} ({:.1} %)", unit.name(), used.percent()));
+    }
+    text.push('\n');
     let (header, rows) = cells(recorded, unit);
     let numbers = header.len() - 1;
     let mut table = Table::new();
@@ -163,12 +172,13 @@ mod tests {
         let csv = csv(&recorded(), TimeUnit::Ns);
         assert_eq!(
             csv,
-            "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n\
-             85.7,600,3,200.0,200,100,300,100,\"scale<float, 4>\"\n\
-             14.3,100,1,100.0,100,100,100,0,[copy]\n"
+            "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),P95 (ns),P99 (ns),Name\n\
+             85.7,600,3,200.0,200,100,300,100,300,300,\"scale<float, 4>\"\n\
+             14.3,100,1,100.0,100,100,100,0,100,100,[copy]\n"
         );
         let text = text(&recorded(), TimeUnit::Us);
-        assert!(text.starts_with("work on cpu\n") && text.contains("Total Time (us)"), "{text}");
+        assert!(text.starts_with("work on cpu: busy 0.700 of 0.700 us (100.0 %)\n"), "{text}");
+        assert!(text.contains("Total Time (us)"), "{text}");
         assert!(text.contains("0.600") && !text.contains("failed"), "{text}");
     }
 
@@ -184,10 +194,24 @@ mod tests {
         work.work.insert("[copy]".to_owned(), Work { flop: 0.0, bytes: 250.0 });
         assert_eq!(
             csv(&work, TimeUnit::Ns),
-            "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),GFLOP/s,GB/s,Name\n\
-             85.7,600,3,200.0,200,100,300,100,2.00,,\"scale<float, 4>\"\n\
-             14.3,100,1,100.0,100,100,100,0,,2.50,[copy]\n"
+            "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),P95 (ns),P99 (ns),GFLOP/s,\
+             GB/s,Name\n\
+             85.7,600,3,200.0,200,100,300,100,300,300,2.00,,\"scale<float, 4>\"\n\
+             14.3,100,1,100.0,100,100,100,0,100,100,,2.50,[copy]\n"
         );
+    }
+
+    #[test]
+    fn work_at_one_time_counts_once_for_utilisation() {
+        let mut work = recorded();
+        // In the gap there is nothing, and a second queue is busy with the first.
+        for (slice, (start, duration)) in
+            work.slices.iter_mut().zip([(0, 100), (50, 100), (60, 10), (300, 100)])
+        {
+            (slice.start_ns, slice.duration_ns) = (start, duration);
+        }
+        let used = summary::utilisation(&work).unwrap();
+        assert_eq!((used.busy_ns, used.span_ns, used.percent()), (250, 400, 62.5));
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn a_workload_is_reported_in_every_format() {
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(
         rows[0],
-        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),GFLOP/s,GB/s,Name"
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),P95 (ns),P99 (ns),GFLOP/s,GB/s,Name"
     );
     assert_eq!(rows.len(), 3);
     assert!(rows[1..].iter().all(|row| row.split(',').nth(2) == Some("20")), "{csv}");
