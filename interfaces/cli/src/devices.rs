@@ -28,7 +28,7 @@ pub(crate) struct DevicesArgs {
     /// List the families of Apple's GPUs that `--family` emulates, with what each has
     #[arg(long)]
     families: bool,
-    /// Measure copies between each two GPUs: their way, bandwidth and latency
+    /// Measure copies between each two devices: their way, bandwidth and latency
     #[arg(long, conflicts_with = "families")]
     topology: bool,
 }

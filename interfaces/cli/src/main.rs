@@ -23,7 +23,6 @@ mod failure;
 mod limits;
 mod npy;
 mod output;
-mod peer_copies;
 mod report;
 mod run;
 mod scalar;

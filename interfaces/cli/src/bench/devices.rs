@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use anymetal::memory::Link;
+use anymetal::topology::{LONG_BYTES, PeerCopies, gbps};
 use anymetal::{Buffer, Device, DeviceKind, Error, Pipeline, Queue};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
@@ -13,7 +14,6 @@ use serde::Serialize;
 
 use super::{load_average, median, print_json, timed};
 use crate::failure::Failure;
-use crate::peer_copies::{LONG_BYTES, PeerCopies, gbps};
 
 /// A chain of operations for each thread; parts of it are for several devices.
 const SOURCE: &str =
@@ -98,6 +98,8 @@ fn two(names: Option<&str>) -> Result<[Device; 2], Failure> {
 }
 
 fn copies(from: &Device, to: &Device, rounds: u32) -> Result<Copies, Error> {
+    // Without a driver's own copy there is nothing to compare with: that is told before memory is taken.
+    from.link_to(to)?.copy_by_driver(&from.buffer_zeroed::<u8>(1)?, &to.buffer_zeroed::<u8>(1)?)?;
     let copies = PeerCopies::new(from, to)?;
     copies.long_by_driver()?;
     let mut right = copies.is_right()?;

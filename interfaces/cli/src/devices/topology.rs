@@ -1,40 +1,27 @@
-//! `anymetal devices --topology`: what copies between each two GPUs take, measured.
+//! `anymetal devices --topology`: what copies between each two devices take, measured.
 
-use anymetal::{Device, DeviceKind, Error};
+use anymetal::topology::{LONG_BYTES, MeasuredLink, measure};
+use anymetal::{Device, Error};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output;
-use crate::peer_copies::{LONG_BYTES, PeerCopies, best, gbps};
 
-/// Copies of which the best counts.
-const ROUNDS: u32 = 5;
-
-/// What was measured of copies from one GPU to another.
-struct Measured {
-    path: &'static str,
-    gbps: f64,
-    microseconds: f64,
-    /// Whether all bytes arrived.
-    right: bool,
-}
-
-/// Two GPUs, in the order of copies.
+/// Two devices, in the order of copies.
 struct Pair {
     from: String,
     to: String,
-    measured: Result<Measured, Error>,
+    measured: Result<MeasuredLink, Error>,
 }
 
 /// Measures and prints it.
 pub(super) fn topology(as_json: bool) -> Result<(), Failure> {
-    let mut gpus = Device::all()?;
-    gpus.retain(|device| matches!(device.capabilities().kind, DeviceKind::Nvidia | DeviceKind::Apple));
-    let pairs: Vec<Pair> = gpus
+    let devices = Device::all()?;
+    let pairs: Vec<Pair> = devices
         .iter()
-        .flat_map(|from| gpus.iter().map(move |to| (from, to)))
+        .flat_map(|from| devices.iter().map(move |to| (from, to)))
         .filter(|(from, to)| from.name() != to.name())
         .map(|(from, to)| Pair {
             from: from.name().to_owned(),
@@ -43,40 +30,30 @@ pub(super) fn topology(as_json: bool) -> Result<(), Failure> {
         })
         .collect();
     if as_json {
-        let names: Vec<&str> = gpus.iter().map(Device::name).collect();
+        let names: Vec<&str> = devices.iter().map(Device::name).collect();
         let pairs: Vec<Value> = pairs.iter().map(describe).collect();
-        return output::json(&json!({ "gpus": names, "bytes": LONG_BYTES, "pairs": pairs }));
+        return output::json(&json!({ "devices": names, "bytes": LONG_BYTES, "pairs": pairs }));
     }
-    match gpus.as_slice() {
-        [] => output::line("There is no GPU, so there are no links between GPUs."),
-        [only] => output::line(&format!("There is one GPU, {}, so there are no links.", only.name())),
+    match devices.as_slice() {
+        [only] => output::line(&format!("There is one device, {}, so there are no links.", only.name())),
         _ => output::line(&table(&pairs).to_string()),
     }
 }
 
-fn measure(from: &Device, to: &Device) -> Result<Measured, Error> {
-    let copies = PeerCopies::new(from, to)?;
-    let long = best(ROUNDS, || copies.long())?;
-    // Short ones vary more, and cost nothing.
-    let short = best(20 * ROUNDS, || copies.short())?;
-    Ok(Measured {
-        path: copies.path().word(),
-        gbps: gbps(LONG_BYTES, long),
-        microseconds: short.as_nanos() as f64 / 1e3,
-        right: copies.is_right()?,
-    })
+fn microseconds(link: &MeasuredLink) -> f64 {
+    link.latency.as_nanos() as f64 / 1e3
 }
 
 fn describe(pair: &Pair) -> Value {
     let (from, to) = (&pair.from, &pair.to);
     match &pair.measured {
-        Ok(Measured { path, gbps, microseconds, right }) => json!({
+        Ok(link) => json!({
             "from": from,
             "to": to,
-            "path": path,
-            "gigabytes_per_second": gbps,
-            "latency_microseconds": microseconds,
-            "right": right,
+            "path": link.path.word(),
+            "gigabytes_per_second": link.gigabytes_per_second,
+            "latency_microseconds": microseconds(link),
+            "right": link.is_right,
         }),
         Err(error) => json!({ "from": from, "to": to, "path": null, "error": error.to_string() }),
     }
@@ -89,13 +66,13 @@ fn table(pairs: &[Pair]) -> Table {
     for pair in pairs {
         let (from, to) = (pair.from.clone(), pair.to.clone());
         match &pair.measured {
-            Ok(Measured { path, gbps, microseconds, right }) => table.add_row([
+            Ok(link) => table.add_row([
                 from,
                 to,
-                (*path).to_owned(),
-                format!("{gbps:.1} GB/s"),
-                format!("{microseconds:.1} µs"),
-                if *right { "yes" } else { "NO" }.to_owned(),
+                link.path.word().to_owned(),
+                format!("{:.1} GB/s", link.gigabytes_per_second),
+                format!("{:.1} µs", microseconds(link)),
+                if link.is_right { "yes" } else { "NO" }.to_owned(),
             ]),
             Err(error) => table.add_row([from, to, format!("none: {error}")]),
         };
@@ -113,16 +90,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_pair_has_its_numbers_or_its_reason() {
-        let measured = Measured { path: "staged", gbps: 21.04, microseconds: 15.55, right: true };
+    fn a_pair_without_a_link_has_its_reason() {
         let error = DeviceError::OutOfMemory { requested: 7 };
-        let pair = |measured| Pair { from: "nvidia:0".to_owned(), to: "nvidia:1".to_owned(), measured };
-        let pairs = [pair(Ok(measured)), pair(Err(error.clone().into()))];
-        let text = table(&pairs).to_string();
-        for part in ["staged", "21.0 GB/s", "µs", &format!("none: {error}")] {
-            assert!(text.contains(part), "{text}");
-        }
-        assert_eq!(describe(&pairs[0])["gigabytes_per_second"], 21.04);
-        assert_eq!(describe(&pairs[1])["error"], error.to_string());
+        let pair = Pair { from: "a".to_owned(), to: "b".to_owned(), measured: Err(error.clone().into()) };
+        assert_eq!(describe(&pair)["error"], error.to_string());
+        assert!(table(&[pair]).to_string().contains(&format!("none: {error}")));
     }
 }
