@@ -27,6 +27,7 @@
 pub mod ast;
 pub mod builtins;
 mod compile;
+mod foreign_words;
 mod functions;
 pub mod hir;
 pub mod lexer;

@@ -10,6 +10,7 @@ use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
 use super::{Parser, attribute, declarator, expr, function, namespace, template, variable};
 use crate::ast::{Access, Field, FunctionName, Item, ItemKind, Type, TypeAlias, TypeKind};
+use crate::foreign_words;
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -126,6 +127,8 @@ pub(super) fn declarators(
             let mut diagnostic = Diagnostic::error("expected-name", p.span(), message);
             if p.is(Punct::LParen) && place == Place::Namespace {
                 diagnostic = diagnostic.with_hint("the type of a function's result stands before its name");
+            } else if let Some(hint) = specs.ty.as_ref().and_then(hint_of_type) {
+                diagnostic = diagnostic.with_hint(hint);
             }
             p.report(diagnostic);
             p.skip_statement();
@@ -143,6 +146,14 @@ pub(super) fn declarators(
     }
     p.end_at_semicolon("the declaration");
     items
+}
+
+/// What a type's name says of the source, if it is a word of another language.
+fn hint_of_type(ty: &Type) -> Option<String> {
+    match &ty.kind {
+        TypeKind::Path(path) => foreign_words::hint(path.segments.last()?.name.as_str()),
+        _ => None,
+    }
 }
 
 fn check_words(p: &mut Parser<'_>, words: &[Word], kind: &ItemKind, in_class: bool) {

@@ -8,6 +8,7 @@ use super::scopes::Scopes;
 use super::table::{NsId, operator_key};
 use super::{access, ambiguity, declaration_order, lookup, record, spelling, template_args};
 use crate::ast::{self, Path, PathSegment};
+use crate::foreign_words;
 use crate::hir::{QualTy, TyKind};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -298,7 +299,9 @@ pub(super) fn report_miss(
         }
         None => Diagnostic::error("unknown-name", span, format!("unknown {what} `{name}`")),
     };
-    if let Some(near) = lookup::suggestion(scopes, records, diagnostics, name) {
+    if let Some(hint) = foreign_words::hint(name.as_str()) {
+        diagnostic = diagnostic.with_hint(hint);
+    } else if let Some(near) = lookup::suggestion(scopes, records, diagnostics, name) {
         diagnostic = diagnostic.with_other_name(span, &near);
     }
     diagnostics.report(diagnostic);
