@@ -380,7 +380,9 @@ impl<'a, B> KernelCall<'a, B> {
 #[macro_export]
 macro_rules! call_setters {
     ($argument:ident, $bind:ident) => {
-        /// The next argument, in the order of their Metal indices.
+        /// The next argument, in the order of their Metal indices. A number is converted to the type that the
+        /// kernel declares: an integer exactly, any other (`f64` too) to the nearest value. A number that the
+        /// type cannot hold is an error.
         pub fn arg(mut self, value: impl $argument) -> Self {
             self.call.next(|target| value.$bind(target));
             self
