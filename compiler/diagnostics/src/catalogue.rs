@@ -202,7 +202,7 @@ const PARSER: &[Entry] = &[
     id("misplaced-label", "`case` or `default` that is not directly in a block"),
     id(
         "misplaced-pragma",
-        "a floating-point pragma that is neither at file scope nor at the start of a block, or a loop pragma without a loop",
+        "a floating-point pragma that is neither at file scope nor at the start of a block, a loop pragma without a loop, or `#pragma unused` that is neither at file scope nor in a block",
     ),
     id(
         "misplaced-specifier",
@@ -436,7 +436,10 @@ const ANALYSIS: &[Entry] = &[
     id("type-expected", "a value as the argument of a type parameter"),
     id("undefined-function", "a function that is called but never defined"),
     id("unexpanded-pack", "a parameter pack is used without `...`"),
-    id("uniform-value", "a uniform variable is initialised by one that is not uniform"),
+    id(
+        "uniform-value",
+        "a uniform variable, parameter or result takes the value of a variable that is not uniform",
+    ),
     id("uninitialised-constant", "a constant at program scope without a value"),
     id("uninitialised-member", "a const or reference member without an initialiser"),
     id("unknown-builtin", "a function of the library's own that does not exist"),
@@ -505,6 +508,10 @@ const WARNINGS: &[Entry] = &[
     off(
         "misleading-indentation",
         "a statement is indented as if it belonged to the `if`, `for` or `while` before it",
+    ),
+    off(
+        "missing-address-space",
+        "a pointer or reference has no address space, which Metal's compiler refuses",
     ),
     off("missing-braces", "an aggregate in a list has no braces of its own"),
     on("missing-case", "switch", "a `switch` without `default` has no case for an enumerator"),

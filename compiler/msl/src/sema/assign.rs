@@ -5,7 +5,7 @@ use super::diagnostics::Diagnostics;
 use super::init::{ListForm, Memberwise};
 use super::special::Copying;
 use super::values::promoted_bit_field;
-use super::{access, cast, convert, expr, init, lint, operator, record, special, spelling};
+use super::{access, cast, convert, expr, init, lint, operator, record, rules, special, spelling};
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
 use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty, Types};
 use crate::token::Name;
@@ -91,6 +91,7 @@ pub(super) fn store_value(cx: &mut Checker<'_>, place: Expr, value: Expr, span: 
     } else {
         convert::to_type(cx, value, place.ty.unqualified(), "in this assignment")
     };
+    rules::uniform::assigned(cx, &place, &value);
     store(&cx.types, &mut cx.diagnostics, place, value, span)
 }
 
@@ -172,6 +173,7 @@ pub(super) fn compound(cx: &mut Checker<'_>, op: Op, place: Expr, value: Expr, s
     let value = convert::builtin_operand(cx, value);
     let value = cx.values().promoted(value);
     let value = cx.values().rvalue(value);
+    rules::uniform::assigned(cx, &place, &value);
     // A constant needs no variable of its own.
     let (rhs, operand) = match value.kind {
         ExprKind::Const(_) => (None, value),

@@ -3,7 +3,7 @@
 use crate::hir::{self, ConstValue, LocalId, QualTy, Ty};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// The result type of the function being checked.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,15 @@ pub(super) enum AutoReturn {
     Decltype,
 }
 
+/// Why a variable may be uniform.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Uniformity {
+    /// It is declared as `uniform<T>`.
+    Declared,
+    /// Its type is deduced, and `uniform<T>` is the type `T` here.
+    Deduced,
+}
+
 /// The state of one function body.
 #[derive(Debug)]
 pub(super) struct FnContext {
@@ -35,8 +44,10 @@ pub(super) struct FnContext {
     /// The value of `__func__`; empty outside of functions.
     pub(super) name: String,
     pub(super) locals: Vec<hir::Local>,
-    /// Those that are uniform by their declarations, or by their types may be.
-    pub(super) uniform: FxHashSet<LocalId>,
+    /// The locals that are or may be uniform.
+    pub(super) uniform: FxHashMap<LocalId, Uniformity>,
+    /// Whether the result is declared as uniform.
+    pub(super) returns_uniform: bool,
     /// The number of the first locals that are parameters.
     pub(super) params: u32,
     /// The pointer parameter and the object type (with space and const).
@@ -59,7 +70,8 @@ impl FnContext {
             serial,
             name: String::new(),
             locals: Vec::new(),
-            uniform: FxHashSet::default(),
+            uniform: FxHashMap::default(),
+            returns_uniform: false,
             params: 0,
             this: None,
             returns,

@@ -4,7 +4,7 @@ use super::checker::{Checker, space_of};
 use super::diagnostics::Diagnostics;
 use super::entities::LocalDecl;
 use super::function::Functions;
-use super::{enumeration, evaluate, expr, function, overload, path, record};
+use super::{enumeration, evaluate, expr, function, overload, path, record, rules};
 use crate::ast::{self, BuiltinType, Qualifiers, TypeKind};
 use crate::hir::{
     Expr, FuncId, FunctionForm, MAX_OBJECT_BYTES, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types,
@@ -87,6 +87,7 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
                 refuse_qualified_function(cx, "pointer", pointee, ty.span);
                 return plain(Ty::ERROR);
             }
+            rules::address_spaces::require(cx, inner, pointee, "pointer");
             pointer_to(&mut cx.types, &mut cx.diagnostics, pointee, ty.span.last())
         }
         TypeKind::Reference { referent, rvalue } => {
@@ -102,6 +103,7 @@ fn resolve_kind<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> QualTy {
                 refuse_qualified_function(cx, "reference", to, ty.span);
                 return plain(Ty::ERROR);
             }
+            rules::address_spaces::require(cx, referent, to, "reference");
             plain(cx.types.reference(to, *rvalue))
         }
         TypeKind::Array(elem, len) => resolve_array(cx, elem, len.as_deref(), ty.span),

@@ -2,6 +2,7 @@
 //!
 //! `crate::rules` has those that syntax alone decides. docs/reference/metal-rules.md lists all of them.
 
+pub(super) mod address_spaces;
 pub(super) mod atomics;
 pub(super) mod thread_attributes;
 pub(super) mod threadgroup_variables;

@@ -70,6 +70,7 @@ pub(in crate::sema) fn known<'a>(
         return cx.poison(span);
     }
     rules::atomics::check_call(cx, func, &values, span);
+    rules::uniform::passed(cx, func, &values);
     function(cx, func, object, values, span)
 }
 

@@ -93,6 +93,8 @@ fn check_body(cx: &mut Checker<'_>, id: FuncId) {
         _ => AutoReturn::Plain,
     });
     let function = cx.in_scope(definition.scope, |cx| {
+        cx.function.returns_uniform =
+            definition.ast.ret.as_ref().is_some_and(|ret| rules::uniform::is_uniform(cx, ret));
         cx.in_block(|cx| {
             cx.functions.set_body_scope(cx.scopes.current(), id);
             function_of(cx, id, definition.ast)

@@ -4,9 +4,11 @@
 //! reads another variable is reported: `make_uniform` and other calls, memory and `auto` may be uniform.
 
 use crate::ast::{self, TypeKind};
-use crate::hir::{Expr, ExprKind, LocalId};
+use crate::hir::{Expr, ExprKind, FuncId, LocalId};
 use crate::sema::checker::Checker;
 use crate::sema::entities::Found;
+use crate::sema::fn_context::Uniformity;
+use crate::sema::function::Origin;
 use crate::sema::{call, function, lookup};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -18,20 +20,68 @@ pub(in crate::sema) fn declared<'a>(
     local: LocalId,
     value: Option<&Expr>,
 ) {
-    let is_uniform = is_uniform(cx, ty);
-    if is_uniform || function::mentions_auto(ty) {
-        cx.function.uniform.insert(local);
+    let uniformity = match is_uniform(cx, ty) {
+        true => Uniformity::Declared,
+        false if function::mentions_auto(ty) => Uniformity::Deduced,
+        // Other variables are not noted.
+        false => return,
+    };
+    cx.function.uniform.insert(local, uniformity);
+    if let Some(value) = value.filter(|_| uniformity == Uniformity::Declared) {
+        check(cx, value, "a uniform variable cannot be initialised by");
     }
-    let Some((name, span)) = value.filter(|_| is_uniform).and_then(|value| varying(cx, value)) else {
+}
+
+/// Reports a value that is not uniform and is stored in a variable that is.
+pub(in crate::sema) fn assigned(cx: &mut Checker<'_>, place: &Expr, value: &Expr) {
+    let ExprKind::Local(local) = place.kind else {
+        // Only variables are uniform by their declarations.
         return;
     };
-    let message = format!("a uniform variable cannot be initialised by `{name}`, which is not uniform");
+    if cx.function.uniform.get(&local) == Some(&Uniformity::Declared) {
+        check(cx, value, "a uniform variable cannot be assigned the value of");
+    }
+}
+
+/// Reports the result of a function that returns `uniform<T>`.
+pub(in crate::sema) fn returned(cx: &mut Checker<'_>, value: &Expr) {
+    if cx.function.returns_uniform {
+        check(cx, value, "a function with a uniform result cannot return");
+    }
+}
+
+/// Reports arguments of parameters that are uniform.
+pub(in crate::sema) fn passed(cx: &mut Checker<'_>, func: FuncId, values: &[Expr]) {
+    // Functions that no source declares have no uniform parameters.
+    let Origin::Decl(decl) = cx.functions.inst(func).origin else { return };
+    let (ast, scope) = (cx.functions.decl(decl).ast, cx.functions.decl(decl).scope);
+    // The elements of a pack share one declaration.
+    let params = ast.params.iter().take_while(|param| !matches!(param.ty.kind, TypeKind::Pack(_)));
+    for (param, value) in params.zip(values) {
+        if is_named_uniform(cx, &param.ty) && cx.in_scope(scope, |cx| is_uniform(cx, &param.ty)) {
+            check(cx, value, "a uniform parameter cannot take the value of");
+        }
+    }
+}
+
+fn check(cx: &mut Checker<'_>, value: &Expr, what: &str) {
+    let Some((name, span)) = varying(cx, value) else {
+        // The value is uniform, as far as its expression shows.
+        return;
+    };
+    let message = format!("{what} `{name}`, which is not uniform");
     let hint = "if it has the same value in all threads, `make_uniform` says so";
     cx.report(Diagnostic::error("uniform-value", span, message).with_hint(hint));
 }
 
+/// Whether the last name of a type is `uniform`.
+fn is_named_uniform(cx: &Checker<'_>, ty: &ast::Type) -> bool {
+    let TypeKind::Path(written) = &ty.kind else { return false };
+    written.segments.last().is_some_and(|last| last.name == cx.names.uniform)
+}
+
 /// Whether a type is written as the library's `uniform<T>`.
-fn is_uniform<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> bool {
+pub(in crate::sema) fn is_uniform<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> bool {
     let TypeKind::Path(written) = &ty.kind else { return false };
     let Some(last) = written.segments.last().filter(|last| last.name == cx.names.uniform) else {
         return false;
@@ -52,7 +102,7 @@ fn varying(cx: &Checker<'_>, value: &Expr) -> Option<(Name, Span)> {
         ExprKind::Load(place) => {
             let ExprKind::Local(local) = place.kind else { return None };
             let name = cx.function.locals[local.0 as usize].name;
-            let is_open = cx.function.uniform.contains(&local) || name.as_str().is_empty();
+            let is_open = cx.function.uniform.contains_key(&local) || name.as_str().is_empty();
             (!is_open).then_some((name, value.span))
         }
         ExprKind::Cast(_, a) | ExprKind::Unary(_, a) => varying(cx, a),

@@ -5,7 +5,7 @@ use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty, Types};
 use crate::sema::checker::Checker;
 use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::sema::init::{ListForm, Memberwise};
-use crate::sema::{convert, deduce, expr, init, lint, resolve_type, special, stmt};
+use crate::sema::{convert, deduce, expr, init, lint, resolve_type, rules, special, stmt};
 use anymetal_diagnostics::Span;
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, value: Option<&'a ast::Expr>, span: Span, out: &mut Vec<Stmt>) {
@@ -55,7 +55,9 @@ fn returned<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr, ty: QualTy) -> Optio
         return Some(checked);
     }
     lint::conversion(cx, value, &checked, ty.ty);
-    converted_result(cx, checked, ty)
+    let result = converted_result(cx, checked, ty)?;
+    rules::uniform::returned(cx, &result);
+    Some(result)
 }
 
 fn converted_result(cx: &mut Checker<'_>, value: Expr, ty: QualTy) -> Option<Expr> {
