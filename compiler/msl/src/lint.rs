@@ -46,6 +46,13 @@ impl Linter<'_> {
         });
     }
 
+    /// The text from an offset of a file on.
+    fn text_from(&self, span: Span, offset: u32) -> &str {
+        // Tokens that the preprocessor made are of no file: they have no layout.
+        let file = self.map.file(span.file);
+        file.and_then(|file| file.text.get(offset as usize..)).unwrap_or_default()
+    }
+
     fn item(&mut self, item: &Item) {
         match &item.kind {
             ItemKind::Namespace(namespace) => namespace.items.iter().for_each(|item| self.item(item)),
@@ -69,7 +76,10 @@ impl Linter<'_> {
     fn function(&mut self, function: &Function) {
         function.mem_inits.iter().for_each(|init| self.clauses(&init.args));
         statements::ignored_qualifiers(self, function);
-        let FunctionBody::Block(body) = &function.body else { return };
+        let FunctionBody::Block(body) = &function.body else {
+            // Without a body there is nothing else to check.
+            return;
+        };
         unused::in_function(self, function, body);
         self.block(body);
     }
@@ -155,7 +165,8 @@ impl Linter<'_> {
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Return(None)
-            | StmtKind::Fp(_) => {}
+            | StmtKind::Fp(_)
+            | StmtKind::Unused(_) => {}
         }
         None
     }
@@ -177,7 +188,10 @@ impl Linter<'_> {
 
 /// Warns about a floating-point literal that its type has no value near to.
 fn literal_range(linter: &mut Linter<'_>, expr: &Expr) {
-    let ExprKind::Float { value, suffix } = expr.kind else { return };
+    let ExprKind::Float { value, suffix } = expr.kind else {
+        // Integers out of range are errors of the lexer.
+        return;
+    };
     // The largest and the smallest value of the type, as clang writes them.
     let (name, most, least, near) = match suffix {
         FloatSuffix::None | FloatSuffix::Float | FloatSuffix::Long => {

@@ -99,6 +99,8 @@ pub enum Pragma {
     MathMode(MathMode),
     /// `METAL fp contract(..)`, `clang fp contract(..)`, `STDC FP_CONTRACT ..`.
     Contract(ContractMode),
+    /// `unused(…)`, with one of its names.
+    Unused(Name),
 }
 
 /// The floating-point pragmas in force somewhere in the text.
@@ -116,7 +118,9 @@ impl FpPragmas {
         match pragma {
             Pragma::MathMode(mode) => self.math_mode = Some(mode),
             Pragma::Contract(mode) => self.contract = mode,
-            Pragma::Loop(..) | Pragma::LoopCountBegin(_) | Pragma::End => return false,
+            Pragma::Loop(..) | Pragma::LoopCountBegin(_) | Pragma::End | Pragma::Unused(_) => {
+                return false;
+            }
         }
         true
     }

@@ -168,4 +168,6 @@ pub enum StmtKind {
     Return(Option<Expr>),
     /// Floating-point pragmas at the start of a block, in force to its end.
     Fp(FpPragmas),
+    /// `#pragma unused(x)`: the name counts as used.
+    Unused(Name),
 }

@@ -55,11 +55,12 @@ fn comparison_in_bitwise(linter: &mut Linter<'_>, op: Op, lhs: &Expr, rhs: &Expr
     let compares = |op: Option<Op>| op.is_some_and(is_comparison);
     // Two comparisons are joined without short-circuiting on purpose, and so is a chain of them.
     let is_chain = [left, right].iter().any(|op| op.is_some_and(is_bitwise));
-    if compares(left) == compares(right) || is_chain {
-        return;
-    }
-    let (operand, inner) = if compares(left) { (lhs, left) } else { (rhs, right) };
-    let Some(inner) = inner else { return };
+    let (operand, inner) = match (left, right) {
+        _ if is_chain || compares(left) == compares(right) => return,
+        (Some(inner), _) if is_comparison(inner) => (lhs, inner),
+        (_, Some(inner)) => (rhs, inner),
+        _ => unreachable!("one of the operands is a comparison"),
+    };
     let (op, inner) = (spelling::binary(op), spelling::binary(inner));
     let message = format!("{op} has lower precedence than {inner}; {inner} will be evaluated first");
     let hint = format!("place parentheses around the '{inner}' expression to silence this warning");
@@ -101,7 +102,10 @@ fn chained_comparison(linter: &mut Linter<'_>, expr: &Expr, lhs: &Expr) {
 
 /// `a + b ? x : y` where `b` looks like a condition.
 fn conditional(linter: &mut Linter<'_>, cond: &Expr) {
-    let ExprKind::Binary(op, _, rhs) = &cond.kind else { return };
+    let ExprKind::Binary(op, _, rhs) = &cond.kind else {
+        // Only operators bind tighter than `?`.
+        return;
+    };
     let is_arithmetic = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::Shl | Op::Shr);
     if !(is_arithmetic || is_bitwise(*op)) || !looks_boolean(rhs) {
         return;

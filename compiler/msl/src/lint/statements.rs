@@ -38,7 +38,10 @@ pub(super) fn check(linter: &mut Linter<'_>, stmt: &Stmt) {
 }
 
 fn condition(linter: &mut Linter<'_>, cond: &Expr) {
-    let ExprKind::Assign(op, ..) = &cond.kind else { return };
+    let ExprKind::Assign(op, ..) = &cond.kind else {
+        // Other conditions, an assignment in parentheses included, are meant.
+        return;
+    };
     let hint = match op.0 {
         None => "place parentheses around the assignment to silence this warning, or use '==' to compare",
         Some(_) => "place parentheses around the assignment to silence this warning",
@@ -52,10 +55,12 @@ fn empty_body(linter: &mut Linter<'_>, head: &Expr, body: &Stmt, message: &str) 
     if !matches!(body.kind, StmtKind::Empty) || head.span.file != body.span.file {
         return;
     }
-    let Some(file) = linter.map.file(body.span.file) else { return };
+    let file = linter.map.file(body.span.file);
     // A declaration that declares nothing (`long;`) is no statement either.
-    let is_semicolon = file.text.get(body.span.lo as usize..).is_some_and(|text| text.starts_with(';'));
-    if is_semicolon && file.line_number(head.span.hi) == file.line_number(body.span.lo) {
+    let is_semicolon = linter.text_from(body.span, body.span.lo).starts_with(';');
+    let shares_line =
+        file.is_some_and(|file| file.line_number(head.span.hi) == file.line_number(body.span.lo));
+    if is_semicolon && shares_line {
         let hint = "put the semicolon on a separate line to silence this warning";
         linter.warn("empty-body", body.span, message, Some(hint));
     }
@@ -63,8 +68,7 @@ fn empty_body(linter: &mut Linter<'_>, head: &Expr, body: &Stmt, message: &str) 
 
 /// The body of a loop may well be empty; not so if a block follows that looks like the body.
 fn empty_body_of_loop(linter: &mut Linter<'_>, head: &Expr, body: &Stmt, message: &str) {
-    let Some(file) = linter.map.file(body.span.file) else { return };
-    let after = file.text.get(body.span.hi as usize..).unwrap_or_default();
+    let after = linter.text_from(body.span, body.span.hi);
     if after_comments(after).starts_with('{') {
         empty_body(linter, head, body, message);
     }
@@ -86,9 +90,18 @@ fn after_comments(text: &str) -> &str {
 
 /// `for (…; …; i++) { …; i++; }`
 fn changed_twice(linter: &mut Linter<'_>, step: &Expr, body: &Stmt) {
-    let StmtKind::Block(block) = &body.kind else { return };
-    let Some(StmtKind::Expr(last)) = block.stmts.last().map(|stmt| &stmt.kind) else { return };
-    let (Some(in_head), Some(in_body)) = (counted(step), counted(last)) else { return };
+    let StmtKind::Block(block) = &body.kind else {
+        // A single statement that changes the variable is not reported by clang.
+        return;
+    };
+    let Some(StmtKind::Expr(last)) = block.stmts.last().map(|stmt| &stmt.kind) else {
+        // Only the last statement is certainly executed together with the step.
+        return;
+    };
+    let (Some(in_head), Some(in_body)) = (counted(step), counted(last)) else {
+        // `i += 2` in one of the places may be meant.
+        return;
+    };
     if in_head == in_body && !continues(&block.stmts) {
         let (name, is_incremented) = in_body;
         let word = if is_incremented { "incremented" } else { "decremented" };
@@ -150,7 +163,10 @@ fn dangling_else(linter: &mut Linter<'_>, then: &Stmt) {
 }
 
 pub(super) fn ignored_qualifiers(linter: &mut Linter<'_>, function: &Function) {
-    let Some(ret) = &function.ret else { return };
+    let Some(ret) = &function.ret else {
+        // Constructors and conversions have no written result.
+        return;
+    };
     if !matches!(ret.kind, TypeKind::Builtin(_) | TypeKind::Pointer(_)) {
         return;
     }

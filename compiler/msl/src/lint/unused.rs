@@ -65,8 +65,8 @@ pub(super) fn in_function(linter: &mut Linter<'_>, function: &Function, body: &B
 }
 
 fn unused_type(linter: &mut Linter<'_>, name: Name, span: Span) {
-    let Some(file) = linter.map.file(span.file) else { return };
-    let text = file.text.get(span.lo as usize..span.hi as usize).unwrap_or_default();
+    let text = linter.text_from(span, span.lo);
+    let text = text.get(..span.hi.saturating_sub(span.lo) as usize).unwrap_or_default();
     // The attributes of an alias have no meaning in its type, so that the parser does not keep them.
     if text.contains("unused") {
         return;

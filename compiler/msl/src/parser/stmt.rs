@@ -70,6 +70,10 @@ fn parse_into(p: &mut Parser<'_>, stmts: &mut Vec<Stmt>) {
             let kind = StmtKind::Label(SwitchLabel::Default);
             stmts.push(Stmt { kind, span: p.since(start) });
         }
+        TokenKind::Pragma(Pragma::Unused(name)) => {
+            p.advance();
+            stmts.push(Stmt { kind: StmtKind::Unused(name), span: p.since(start) });
+        }
         _ => {
             let stmt = parse(p);
             stmts.push(stmt);
@@ -132,6 +136,11 @@ fn kind(p: &mut Parser<'_>) -> StmtKind {
         TokenKind::Pragma(pragma) => {
             if matches!(pragma, Pragma::MathMode(_) | Pragma::Contract(_)) {
                 let message = "a floating-point pragma must be at file scope or at the start of a block";
+                p.error("misplaced-pragma", p.span(), message);
+            }
+            if let Pragma::Unused(_) = pragma {
+                // It would be the whole body of an `if` or a loop.
+                let message = "`#pragma unused` must be at file scope or in a block";
                 p.error("misplaced-pragma", p.span(), message);
             }
             p.advance();

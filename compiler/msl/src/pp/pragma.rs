@@ -94,6 +94,7 @@ impl Made {
             ["METAL", "fp"] => self.fp_options(&tokens[2..]),
             ["clang", "fp"] => self.clang_fp_options(&tokens[2..]),
             ["STDC", ..] => self.standard(&tokens[1..]),
+            ["unused", ..] => self.unused(&tokens[1..]),
             _ => {}
         }
     }
@@ -115,6 +116,22 @@ impl Made {
             // They have one setting here, the default.
             (Some("FENV_ACCESS" | "FENV_ROUND" | "CX_LIMITED_RANGE"), _) => {}
             _ => self.ignore(tokens.first(), "unknown pragma of the C standard"),
+        }
+    }
+
+    /// `(a, b)` after `unused`.
+    fn unused(&mut self, tokens: &[PpToken]) {
+        let [open, names @ .., close] = tokens else {
+            return self.ignore(tokens.first(), "expected `(` and names after `unused`");
+        };
+        if !open.is_punct(Punct::LParen) || !close.is_punct(Punct::RParen) {
+            return self.ignore(Some(open), "expected names in parentheses after `unused`");
+        }
+        for name in names.split(|token| token.is_punct(Punct::Comma)) {
+            match name {
+                [name] if name.kind == PpKind::Ident => self.pragma(Pragma::Unused(name.name)),
+                _ => return self.ignore(name.first(), "expected the name of a variable in `unused`"),
+            }
         }
     }
 

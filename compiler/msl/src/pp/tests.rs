@@ -53,6 +53,7 @@ fn spell(kind: TokenKind) -> String {
             Pragma::End => ">".to_owned(),
             Pragma::MathMode(mode) => format!("<math {mode:?}>"),
             Pragma::Contract(mode) => format!("<contract {mode:?}>"),
+            Pragma::Unused(name) => format!("<unused {name}>"),
         },
         TokenKind::Eof => String::new(),
     }

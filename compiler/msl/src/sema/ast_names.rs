@@ -348,5 +348,6 @@ fn in_stmt(stmt: &Stmt, f: Visit<'_, '_>) {
         | StmtKind::Continue
         | StmtKind::Return(None)
         | StmtKind::Fp(_) => {}
+        StmtKind::Unused(name) => f.name(*name),
     }
 }

@@ -51,8 +51,14 @@ pub(super) fn known_condition(cond: &Expr) -> Option<bool> {
 
 /// `if ((a == b))`
 pub(super) fn condition(cx: &mut Checker<'_>, written: &ast::Expr, value: &Expr) {
-    let Ast::Paren(inner) = &written.kind else { return };
-    let ExprKind::Compare(CompareOp::Eq, lhs, _) = &value.kind else { return };
+    let Ast::Paren(inner) = &written.kind else {
+        // A comparison without additional parentheses is no misspelt assignment.
+        return;
+    };
+    let ExprKind::Compare(CompareOp::Eq, lhs, _) = &value.kind else {
+        // An operator function may do something else than compare.
+        return;
+    };
     let is_written = matches!(inner.kind, Ast::Binary(Op::Eq, ..));
     if !is_written || written.span.expansion != ExpansionId::NONE || in_template(cx) {
         return;
@@ -171,7 +177,10 @@ pub(super) fn switch(
     if selector == Ty::BOOL {
         warn(cx, "switch-bool", span, "switch condition has boolean value");
     }
-    let Some(id) = cx.types.as_enum(selector).filter(|_| !has_default) else { return };
+    let Some(id) = cx.types.as_enum(selector).filter(|_| !has_default) else {
+        // Only an enumeration has a list of values, and `default` takes those that are left.
+        return;
+    };
     let has_case = |value: i128| {
         let before = labels.range(..=value).next_back();
         before.is_some_and(|(first, &(lo, hi))| value - first <= i128::from(hi.wrapping_sub(lo)))
@@ -200,6 +209,7 @@ pub(super) fn switch(
 /// An implicit conversion of a constant that changes its value.
 pub(super) fn conversion(cx: &mut Checker<'_>, written: &ast::Expr, value: &Expr, to: Ty) {
     let (Some(from), Some(target)) = (cx.types.as_scalar(value.ty.ty), cx.types.as_scalar(to)) else {
+        // Conversions of other types change no values.
         return;
     };
     if target == ScalarTy::Bool {
@@ -322,6 +332,7 @@ pub(super) fn missing_fields(cx: &mut Checker<'_>, record: RecordId, values: &[O
         value.is_none() && default.is_none()
     });
     let Some(((field, _), _)) = missing.filter(|((field, _), _)| !field.name.as_str().is_empty()) else {
+        // All members have values; a base and an anonymous union have no name to report.
         return;
     };
     let message = format!("missing field '{}' initializer", field.name);
@@ -337,7 +348,10 @@ pub(super) fn missing_braces(cx: &mut Checker<'_>, span: Span) {
 
 /// A function's body after it was checked.
 pub(super) fn body(cx: &mut Checker<'_>, id: FuncId, ast: &ast::Function, ret: QualTy, stmts: &[Stmt]) {
-    let FunctionBody::Block(block) = &ast.body else { return };
+    let FunctionBody::Block(block) = &ast.body else {
+        // Defaulted functions have no statements that somebody wrote.
+        return;
+    };
     if cx.diagnostics.is_of_library(ast.span) || cx.diagnostics.has_errors() {
         return;
     }

@@ -104,6 +104,7 @@ fn check<'a>(cx: &mut Checker<'a>, stmt: &'a ast::Stmt, out: &mut Vec<Stmt>) {
         }
         AstStmt::Return(value) => returns::check(cx, value.as_ref(), span, out),
         AstStmt::Fp(pragmas) => push(out, StmtKind::Fp(*pragmas), span),
+        AstStmt::Unused(_) => {}
     }
 }
 

@@ -52,9 +52,16 @@ fn unknown_forms_are_ignored_with_a_warning() {
 
 #[test]
 fn others_are_dropped() {
-    let text = "#pragma METAL internals : enable\n#pragma unused(x)\n#pragma clang diagnostic push\n#pragma\n\
+    let text = "#pragma METAL internals : enable\n#pragma clang diagnostic push\n#pragma\n\
                 #pragma GCC system_header\n#pragma STDC FENV_ACCESS ON\n_Pragma(\"clang diagnostic pop\") x";
     assert_eq!(expand(text), "x");
+}
+
+#[test]
+fn each_unused_name_is_a_token() {
+    assert_eq!(expand("#pragma unused(x, y)\nx"), "<unused x> <unused y> x");
+    assert_eq!(run("#pragma unused(x\nx").text(), "x");
+    assert_eq!(run("#pragma unused()\nx").text(), "x");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::ast::BinaryOp as Op;
 use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, ScalarTy, Ty, Types, UnaryOp};
 use crate::sema::checker::Checker;
 use crate::sema::convert::promote;
-use crate::sema::evaluate::integer_of;
+use crate::sema::evaluate::{self, integer_of};
 use crate::sema::values::arithmetic_scalar;
 use anymetal_diagnostics::{ExpansionId, Span};
 
@@ -40,7 +40,10 @@ fn constant(types: &Types, expr: &Expr) -> Option<i128> {
 
 /// The type of the operand of `!`, before its conversion to `bool`.
 pub(in crate::sema) fn negation(value: &Expr) -> Ty {
-    let ExprKind::Unary(UnaryOp::Not, operand) = &value.kind else { return Ty::BOOL };
+    let ExprKind::Unary(UnaryOp::Not, operand) = &value.kind else {
+        // `!` of a constant is a constant: its operand's type is lost, and `bool` is never reported.
+        return Ty::BOOL;
+    };
     match &operand.kind {
         ExprKind::Cast(CastKind::Convert | CastKind::PointerToBool, inner) => inner.ty.ty,
         _ => operand.ty.ty,
@@ -75,7 +78,10 @@ fn comparison(cx: &mut Checker<'_>, op: Op, lhs: &Expr, rhs: &Expr, written: (Ty
         return;
     }
     let scalars = (arithmetic_scalar(&cx.types, lhs.ty.ty), arithmetic_scalar(&cx.types, rhs.ty.ty));
-    let (Some(left), Some(right)) = scalars else { return };
+    let (Some(left), Some(right)) = scalars else {
+        // Pointers and vectors are compared in other ways.
+        return;
+    };
     if !left.is_integral() || !right.is_integral() {
         return;
     }
@@ -113,6 +119,10 @@ fn sign_compare(
     // A negative value, converted to unsigned, differs from every small value.
     let bits = unsigned_ty.size() * 8;
     if matches!(op, Op::Eq | Op::Ne) && range(&cx.types, unsigned, 0).bits < bits {
+        return;
+    }
+    // The result of comparing two constants is known.
+    if [lhs, rhs].into_iter().all(|operand| evaluate::strict_value_of(cx, operand).is_ok()) {
         return;
     }
     let (a, b) = (cx.types.display(written.0), cx.types.display(written.1));
@@ -188,6 +198,7 @@ fn out_of_range(cx: &mut Checker<'_>, op: Op, lhs: &Expr, rhs: &Expr, span: Span
     let types = &cx.types;
     let (Some(scalar), Some(of_constant)) = (types.as_scalar(other.ty.ty), types.as_scalar(constant.ty.ty))
     else {
+        // Elements of vectors are compared after conversions.
         return;
     };
     if scalar == ScalarTy::Bool {
@@ -237,8 +248,14 @@ fn bitwise(cx: &mut Checker<'_>, op: Op, lhs: &Expr, rhs: &Expr, span: Span) {
         (Some(value), None) => (value, rhs),
         _ => return,
     };
-    let ExprKind::Binary(inner_op, a, b) = &inner.kind else { return };
-    let Some(mask) = constant(&cx.types, a).or_else(|| constant(&cx.types, b)) else { return };
+    let ExprKind::Binary(inner_op, a, b) = &inner.kind else {
+        // Bits of other operands are not known.
+        return;
+    };
+    let Some(mask) = constant(&cx.types, a).or_else(|| constant(&cx.types, b)) else {
+        // Nor are those of a mask that is not constant.
+        return;
+    };
     let is_never = match inner_op {
         BinaryOp::And => mask & value != value,
         BinaryOp::Or => mask | value != value,
@@ -256,7 +273,10 @@ fn shift_count(cx: &mut Checker<'_>, lhs: &Expr, rhs: &Expr) {
         // Vectors have no such warning, and other types no shifts.
         return;
     };
-    let Some(count) = constant(&cx.types, rhs) else { return };
+    let Some(count) = constant(&cx.types, rhs) else {
+        // The count is known when the program runs.
+        return;
+    };
     if count < 0 {
         warn(cx, "shift-count-negative", rhs.span, "shift count is negative");
     } else if count >= promote(scalar).size() as i128 * 8 {
@@ -266,9 +286,15 @@ fn shift_count(cx: &mut Checker<'_>, lhs: &Expr, rhs: &Expr) {
 
 /// Signed arithmetic on constants.
 fn overflow(cx: &mut Checker<'_>, op: Op, lhs: &Expr, rhs: &Expr, span: Span) {
-    let (Some(a), Some(b)) = (constant(&cx.types, lhs), constant(&cx.types, rhs)) else { return };
+    let (Some(a), Some(b)) = (constant(&cx.types, lhs), constant(&cx.types, rhs)) else {
+        // Only results of constants are known.
+        return;
+    };
     let types = &cx.types;
-    let (Some(left), Some(right)) = (types.as_scalar(lhs.ty.ty), types.as_scalar(rhs.ty.ty)) else { return };
+    let (Some(left), Some(right)) = (types.as_scalar(lhs.ty.ty), types.as_scalar(rhs.ty.ty)) else {
+        // Elements of vectors wrap around.
+        return;
+    };
     let (left, right) = (promote(left), promote(right));
     let wider = if left.size() >= right.size() { left } else { right };
     let other = if left.size() >= right.size() { right } else { left };

@@ -68,8 +68,14 @@ fn element(
     expr: &Expr,
     found: &mut Vec<Found>,
 ) {
-    let ExprKind::Const(ConstValue::Scalar(bits)) = index.kind else { return };
-    let Some((_, length)) = types.as_array(array.ty.ty) else { return };
+    let ExprKind::Const(ConstValue::Scalar(bits)) = index.kind else {
+        // Only constant indices are known.
+        return;
+    };
+    let Some((_, length)) = types.as_array(array.ty.ty) else {
+        // A pointer does not know how many elements follow.
+        return;
+    };
     // An array at the end of a structure may be followed by more elements.
     let may_be_longer = match &array.kind {
         ExprKind::Field(_, record, n) => *n as usize + 1 == types.record(*record).fields.len(),

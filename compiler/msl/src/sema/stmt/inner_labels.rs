@@ -283,6 +283,7 @@ pub(super) fn has_labels(stmt: &ast::Stmt) -> bool {
         | AstStmt::Break
         | AstStmt::Continue
         | AstStmt::Return(_)
-        | AstStmt::Fp(_) => false,
+        | AstStmt::Fp(_)
+        | AstStmt::Unused(_) => false,
     }
 }

@@ -197,7 +197,10 @@ impl Flow<'_, '_> {
     ) -> (State, Vec<(State, bool)>) {
         let mut exits = Vec::new();
         let mut test = |flow: &mut Self| {
-            let Some(cond) = cond else { return };
+            let Some(cond) = cond else {
+                // A loop without a condition is left by `break` only.
+                return;
+            };
             flow.expr(cond);
             let known = known_condition(cond);
             if known != Some(true) {
@@ -367,7 +370,10 @@ impl Flow<'_, '_> {
     }
 
     fn read(&mut self, local: LocalId, span: Span) {
-        let Some(&n) = self.numbers.get(&local) else { return };
+        let Some(&n) = self.numbers.get(&local) else {
+            // Parameters and variables with initialisers have values.
+            return;
+        };
         if self.rehearsals > 0 {
             return;
         }
