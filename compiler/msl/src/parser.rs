@@ -12,6 +12,7 @@
 //! Start with [`parse`], then `decl.rs`.
 
 mod ambiguity;
+mod assembler;
 mod attribute;
 mod bindings;
 mod decl;

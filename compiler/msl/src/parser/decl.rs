@@ -7,7 +7,9 @@ use super::declaration_rules::Declared;
 use super::declarator::Place;
 use super::scope::NameKind;
 use super::specifier::Specifiers;
-use super::{Parser, bindings, declaration_rules, expr, init_declarator, namespace, specifier, template};
+use super::{
+    Parser, assembler, bindings, declaration_rules, expr, init_declarator, namespace, specifier, template,
+};
 use crate::ast::{
     Access, Field, Item, ItemKind, Path, PathSegment, Record, RecordKind, TagWord, Type, TypeKind,
 };
@@ -62,6 +64,10 @@ pub(super) fn item_at(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
             p.advance();
             skip_pragma(p, pragma);
             p.fp.follow(pragma);
+            Vec::new()
+        }
+        TokenKind::Keyword(Kw::Asm) => {
+            assembler::at_file_scope(p);
             Vec::new()
         }
         TokenKind::Keyword(Kw::Namespace) => namespace::parse(p, false),

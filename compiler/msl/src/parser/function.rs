@@ -4,8 +4,8 @@ use super::declarator::{DeclaratorName, ParsedDeclarator};
 use super::qualified_name::Expected;
 use super::specifier::Specifiers;
 use super::{
-    Parser, attribute, declaration_rules, declarator, expr, init_list, lazy_body, qualified_name, specifier,
-    statement_expr, stmt, variable,
+    Parser, assembler, attribute, declaration_rules, declarator, expr, init_list, lazy_body, qualified_name,
+    specifier, statement_expr, stmt, variable,
 };
 use crate::ast::{
     Function, FunctionBody, FunctionName, MemInit, MethodQualifiers, Noexcept, OperatorName, RefQualifier,
@@ -176,6 +176,10 @@ fn method_qualifiers(
             TokenKind::Punct(Punct::AndAnd) => method.reference = Some(RefQualifier::Rvalue),
             TokenKind::Keyword(Kw::Noexcept) => {
                 *noexcept = noexcept_specifier(p);
+                continue;
+            }
+            TokenKind::Keyword(Kw::Asm) => {
+                assembler::label(p);
                 continue;
             }
             _ if attribute::at(p) => {

@@ -2,9 +2,9 @@
 
 use super::declarator::ParsedDeclarator;
 use super::scope::{Entry, NameKind};
-use super::{Parser, expr, init_list, postfix, template};
+use super::{Parser, assembler, expr, init_list, postfix, template};
 use crate::ast::{Attribute, Declarator, FunctionSpecifiers, Initialiser, Variable};
-use crate::token::{Name, Punct};
+use crate::token::{Kw, Name, Punct, TokenKind};
 
 /// Declares the variable, then parses its initialiser, if one follows.
 pub(super) fn rest(
@@ -26,6 +26,9 @@ pub(super) fn rest(
         let kind = if p.template_depth > 0 { NameKind::ValueTemplate } else { NameKind::Value };
         // Not in the scope of a variable template's own parameters.
         template::declare_outside_template(p, name, Entry { kind, scope: None });
+    }
+    if p.peek() == TokenKind::Keyword(Kw::Asm) {
+        assembler::label(p);
     }
     let init = initialiser(p);
     Variable {
