@@ -16,7 +16,9 @@ use crate::prelude::{self, on_large_stack};
 use crate::rules;
 use crate::sema;
 use crate::token::MathMode;
+use anymetal_analysis::nesting;
 use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceMap, Span, WarningOptions, Warnings};
+use anymetal_ir::MAX_NESTING;
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -316,7 +318,8 @@ impl Library {
         on_large_stack(|| {
             let (program, warnings) = self.checked(|sink| self.unit.check_kernel(kernel, functions, sink))?;
             let options = lower::Options { for_sanitizer, ..self.options };
-            Ok((lower::lower(&program, options, &self.map), warnings))
+            let module = self.not_too_deep(lower::lower(&program, options, &self.map))?;
+            Ok((module, warnings))
         })
     }
 
@@ -330,8 +333,22 @@ impl Library {
         on_large_stack(|| {
             let (program, _) = self.checked(|sink| self.unit.check_function(name, functions, sink))?;
             let options = lower::Options { for_sanitizer, ..self.options };
-            Ok(lower::lower_function(&program, options, &self.map))
+            self.not_too_deep(lower::lower_function(&program, options, &self.map))
         })
+    }
+
+    /// Refuses code that nests deeper than modules may: a condition of the source can be several of theirs.
+    fn not_too_deep(&self, unlinked: UnlinkedModule) -> Result<UnlinkedModule, Diagnostics> {
+        let Some(deep) = unlinked.module.functions.iter().find(|function| nesting(function) > MAX_NESTING)
+        else {
+            return Ok(unlinked);
+        };
+        let named = self.kernels.iter().chain(&self.visible_functions).find(|named| named.name == deep.name);
+        let span = named.map_or(Span::NONE, |named| named.span);
+        let message = format!("constructs in `{}` nest deeper than {MAX_NESTING}", deep.name);
+        let mut sink = Sink::new();
+        sink.push(Diagnostic::error("too-deep", span, message));
+        Err(self.diagnostics(sink))
     }
 
     /// Checks one entry point and all it reaches: for callers that need the types, which lowering drops.

@@ -55,10 +55,13 @@ use std::sync::Arc;
 
 /// How deeply constructs may nest, in levels of expressions. Clang accepts 256 brackets within one another
 /// (`-fbracket-depth`), of which each is two to four of these levels.
-pub const MAX_DEPTH: u32 = 1000;
+pub const MAX_DEPTH: u32 = 4000;
 
 /// The levels that a statement, a declaration or a list counts for: what is made of it nests deeper.
 const LEVELS_OF_CONSTRUCTS: u32 = 5;
+
+/// The most using-directives of a unit: each lookup may follow all of them.
+pub(crate) const MAX_DIRECTIVES: usize = 10_000;
 
 /// How high one expression's tree may be.
 pub const MAX_HEIGHT: u32 = 1500;

@@ -224,3 +224,43 @@ fn many_calls_of_many_overloads() {
     let calls: String = (0..1500).map(|n| format!("y[t] += f(S{n}{{{n}}});\n")).collect();
     ends(&kernel(&(types + &overloads), &calls), "overload-limit");
 }
+
+/// A body of `depth` constructs within one another.
+fn nest(depth: usize, open: impl Fn(usize) -> String, inner: &str, close: &str) -> String {
+    let opened: String = (0..depth).map(open).collect();
+    format!("{opened}{inner}{}", close.repeat(depth))
+}
+
+#[test]
+fn constructs_nest_as_deep_as_clang_takes_them() {
+    let calls = "uint f(uint x) { return x + 1; }";
+    let bodies = |depth: usize| {
+        [
+            nest(depth, |_| "{".to_owned(), "y[t] = 1;", "}"),
+            nest(depth, |n| format!("if (y[t] != {n}) {{"), "y[t] = 1;", "}"),
+            nest(depth, |n| format!("if (y[t] == {n}) {{ y[t] = 2; }} else {{"), "y[t] = 1;", "}"),
+            nest(depth, |n| format!("for (uint i{n} = 0; i{n} < y[{n}]; i{n}++) {{"), "y[t] += 1;", "}"),
+            nest(depth, |n| format!("switch (y[t + {n}]) {{ case {n}: "), "y[t] = 1;", "}"),
+            format!("y[t] = {};", nest(depth, |_| "(".to_owned(), "t", ")")),
+            format!("y[t] = {};", nest(depth, |_| "(uint)(".to_owned(), "t", ")")),
+            format!("y[t] = {};", nest(depth, |_| "f(".to_owned(), "t", ")")),
+            format!("y[t] = {};", nest(depth, |_| "y[".to_owned(), "t", "]")),
+            format!("y[t] = {};", nest(depth, |n| format!("y[{n}] ? {n} : ("), "t", ")")),
+            format!("y[t] = {};", nest(depth, |_| "({ uint v = ".to_owned(), "t", "; v; })")),
+            format!("y[t] = {};", nest(depth, |_| "[&] { return ".to_owned(), "t", "; }()")),
+        ]
+    };
+    for body in bodies(250) {
+        ends(&kernel(calls, &body), "code");
+    }
+    // Deeper than that, there is code or a diagnostic, and no bug.
+    for body in bodies(600).into_iter().chain(bodies(1300)) {
+        let outcome = outcome(&kernel(calls, &body));
+        assert!(matches!(&*outcome, "code" | "too-deep" | "kernel-too-large"), "{outcome}: {body}");
+    }
+    let records = nest(250, |n| format!("struct S{n} {{"), "uint x;", "};");
+    ends(&kernel(&records, "S0 s; y[t] = sizeof(s);"), "code");
+    let namespaces = nest(250, |n| format!("namespace n{n} {{"), "constant uint x = 3;", "}");
+    let path: String = (0..250).map(|n| format!("n{n}::")).collect();
+    ends(&kernel(&namespaces, &format!("y[t] = {path}x;")), "code");
+}

@@ -5,10 +5,12 @@
 
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
-use super::{Parser, attribute, decl, declaration_rules, qualified_name, specifier, template};
+use super::{
+    MAX_DIRECTIVES, Parser, attribute, decl, declaration_rules, qualified_name, specifier, template,
+};
 use crate::ast::{Access, Item, ItemKind, Namespace, Type, TypeAlias, TypeKind, UsingDeclaration};
 use crate::token::{Kw, Name, Punct, TokenKind};
-use anymetal_diagnostics::Span;
+use anymetal_diagnostics::{Diagnostic, Span};
 
 pub(super) fn parse(p: &mut Parser<'_>, is_inline: bool) -> Vec<Item> {
     let start = p.span();
@@ -108,6 +110,13 @@ pub(super) fn using(p: &mut Parser<'_>) -> Vec<Item> {
         };
         if let Some(scope) = qualified_name::namespace_scope(&parsed) {
             p.scopes.use_namespace(scope);
+            if p.scopes.has_too_many_directives() {
+                // Each further lookup would follow them all.
+                let message = format!("there are more than {MAX_DIRECTIVES} using-directives");
+                p.report(Diagnostic::error("directive-limit", p.since(start), message));
+                p.give_up();
+                return Vec::new();
+            }
         }
         p.expect(Punct::Semi, "after the using directive");
         return vec![Item {

@@ -3,6 +3,7 @@
 //! Scopes form a tree; those inside of functions are dropped at the end of the function. Every user's file
 //! starts from a clone of the library's scopes.
 
+use super::MAX_DIRECTIVES;
 use crate::token::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -54,11 +55,19 @@ pub struct Scopes {
     pub(super) class_name: Option<Name>,
     /// The number of units that were parsed completely.
     units: u32,
+    /// The number of scopes that these scopes use, each counted for each.
+    directives: usize,
 }
 
 impl Default for Scopes {
     fn default() -> Self {
-        Self { scopes: vec![Arc::new(Scope::default())], current: ScopeId(0), class_name: None, units: 0 }
+        Self {
+            scopes: vec![Arc::new(Scope::default())],
+            current: ScopeId(0),
+            class_name: None,
+            units: 0,
+            directives: 0,
+        }
     }
 }
 
@@ -109,6 +118,8 @@ impl Scopes {
 
     /// Truncates the list of scopes to `len`. Nothing may be named in the dropped ones any more.
     pub(super) fn truncate(&mut self, len: usize) {
+        let dropped = self.scopes.iter().skip(len);
+        self.directives -= dropped.map(|scope| scope.using.len()).sum::<usize>();
         self.scopes.truncate(len);
     }
 
@@ -172,8 +183,14 @@ impl Scopes {
     pub(super) fn use_namespace(&mut self, used: ScopeId) {
         let current = self.current;
         if !self.get(current).using.contains(&used) {
+            self.directives += 1;
             self.get_mut(current).using.push(used);
         }
+    }
+
+    /// Whether lookups have more scopes to follow than they may.
+    pub(super) fn has_too_many_directives(&self) -> bool {
+        self.directives > MAX_DIRECTIVES
     }
 
     /// Looks a name up from the current scope outwards.

@@ -123,10 +123,35 @@ fn nesting_ends_with_one_diagnostic() {
         assert!(found.iter().any(|m| m.contains("nested") || m.contains("levels")), "{open}: {found:?}");
     }
     // Clang takes 256 brackets.
-    for (open, close) in [("(", ")"), ("(int)(", ")"), ("f(", ")"), ("({ int v = ", "; v; })")] {
-        let depth = if open.starts_with("({") { 110 } else { 250 };
-        accepts(&format!("void f() {{ x = {}1{}; }}", open.repeat(depth), close.repeat(depth)));
+    let expressions = [
+        ("(", ")"),
+        ("(int)(", ")"),
+        ("f(", ")"),
+        ("a[", "]"),
+        ("b ? 1 : (", ")"),
+        ("({ int v = ", "; v; })"),
+        ("[&] { return ", "; }()"),
+    ];
+    for (open, close) in expressions {
+        accepts(&format!("void f() {{ x = {}1{}; }}", open.repeat(256), close.repeat(256)));
     }
+    let statements = [
+        ("{", "}"),
+        ("if (b) {", "}"),
+        ("for (;;) {", "}"),
+        ("switch (b) { case 1: {", "} }"),
+        ("do {", "} while (b);"),
+        ("auto f = [] {", "};"),
+        ("struct S {", "};"),
+    ];
+    for (open, close) in statements {
+        accepts(&format!("void f() {{ {} {} }}", open.repeat(256), close.repeat(256)));
+    }
+    for (open, close) in [("namespace n {", "}"), ("struct S {", "};"), ("extern \"C\" {", "}")] {
+        accepts(&format!("{} {}", open.repeat(256), close.repeat(256)));
+    }
+    accepts(&format!("constant int x[] = {}1{};", "{".repeat(256), "}".repeat(256)));
+    accepts(&format!("void f({}int{} x);", "vec<".repeat(256), ">".repeat(256)));
     let types = format!("void f(int {} x);", "*".repeat(100_000));
     assert!(!messages(&types).is_empty());
     let templates = format!("vec<{}int{} x;", "vec<".repeat(50_000), ">".repeat(50_000));

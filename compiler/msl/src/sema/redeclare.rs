@@ -306,7 +306,7 @@ fn of_enum(enumeration: &ast::Enum) -> Declared {
 /// Whether a layer has two functions of one name, not templates, with bodies and the same number of
 /// parameters.
 pub(super) fn may_repeat_functions(layer: &Layer) -> bool {
-    layer.own_names().into_iter().any(|(_, decls)| {
+    layer.own_names().any(|(_, decls)| {
         let mut counts: Vec<usize> = Vec::new();
         let of_body = |decl: &Decl| match *decl {
             Decl::Item(id) => match &layer.entry(id).item {

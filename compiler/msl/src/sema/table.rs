@@ -76,6 +76,8 @@ pub(super) struct Layer {
     /// Directives, up to the limit.
     directive_count: usize,
     members: FxHashMap<NsId, Members>,
+    /// The names in `members`, in the order of their first declarations.
+    declared: Vec<(NsId, Name)>,
     /// This layer's namespaces by name.
     named: FxHashMap<Name, Vec<NsId>>,
     specialisations: FxHashMap<Name, Vec<ItemId>>,
@@ -216,16 +218,8 @@ impl Layer {
 
     /// The names that this layer declares in each namespace, with their declarations in the order of the
     /// source.
-    pub(super) fn own_names(&self) -> Vec<(Name, &[Decl])> {
-        #[allow(clippy::iter_over_hash_type, reason = "sorted right below")]
-        let mut all: Vec<(Name, &[Decl])> = self
-            .members
-            .values()
-            .flat_map(|members| members.names.iter().map(|(&name, decls)| (name, decls.as_slice())))
-            .collect();
-        // Hash maps have no order; where the declarations are does.
-        all.sort_by_key(|(name, decls)| (decls.first().map(|&decl| self.span(decl).lo), name.as_str()));
-        all
+    pub(super) fn own_names(&self) -> impl Iterator<Item = (Name, &[Decl])> {
+        self.declared.iter().map(|(ns, name)| (*name, self.members[ns].names[name].as_slice()))
     }
 
     fn ns_info(&self, id: NsId) -> &NsInfo {

@@ -8,11 +8,9 @@ use anymetal_diagnostics::{Diagnostic, Sink};
 
 use super::{Decl, Entry, ItemId, Layer, NsId, NsInfo, Tag, function_key, namespace_among, tag_of};
 use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, Path, Record, Type};
+use crate::parser::MAX_DIRECTIVES;
 use crate::sema::path::{segment_key, unknown_namespace};
 use crate::token::Name;
-
-/// The most using-directives of a layer: each lookup may follow all of them.
-const MAX_DIRECTIVES: usize = 10_000;
 
 impl Layer {
     /// Builds a layer on top of another from parsed declarations.
@@ -82,7 +80,11 @@ impl Layer {
     }
 
     fn declare(&mut self, ns: NsId, name: Name, decl: Decl) {
-        self.members.entry(ns).or_default().names.entry(name).or_default().push(decl);
+        let decls = self.members.entry(ns).or_default().names.entry(name).or_default();
+        if decls.is_empty() {
+            self.declared.push((ns, name));
+        }
+        decls.push(decl);
     }
 
     fn add_item(&mut self, ns: NsId, item: Item) {
