@@ -8,6 +8,7 @@
 
 use crate::catalogue::CATALOGUE;
 use crate::{Diagnostic, Entry, FileId, Severity, SourceMap, Span};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -84,7 +85,7 @@ fn rows() -> &'static [Row] {
 
 /// The position of an id in [`rows`].
 fn row_of(id: &str) -> Option<usize> {
-    static POSITIONS: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
+    static POSITIONS: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
     let positions =
         POSITIONS.get_or_init(|| rows().iter().enumerate().map(|(n, (entry, _))| (entry.id, n)).collect());
     positions.get(id).copied()

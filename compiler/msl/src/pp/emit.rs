@@ -31,7 +31,7 @@ pub(super) fn token(pp: &mut Preprocessor<'_>, token: PpToken) {
         return;
     }
     flush_string(pp);
-    if token.kind == PpKind::Ident && has_query::is_for_directives(token.name) {
+    if token.kind == PpKind::Ident && has_query::is_for_directives(&pp.known, token.name) {
         let message = format!("`{}` must be used within a preprocessing directive", token.name);
         pp.report(|| Diagnostic::error("invalid-condition", token.span, message));
         return;

@@ -1,7 +1,7 @@
 //! The operators of conditions that look like macros: `defined`, `__has_include` and their kin.
 
 use super::pp_token::{PpKind, PpToken};
-use super::state::Preprocessor;
+use super::state::{Known, Preprocessor};
 use super::{expand, include};
 use crate::token::{Kw, Name, Punct};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -23,9 +23,8 @@ const OPERATORS: &[&str] = &[
 const MISSING_FEATURES: &[&str] = &["cxx_exceptions", "cxx_rtti", "cxx_thread_local"];
 
 /// Whether a name means something in directives alone.
-pub(super) fn is_for_directives(name: Name) -> bool {
-    let text = name.as_str();
-    text.starts_with("__has_include") && matches!(text, "__has_include" | "__has_include_next")
+pub(super) fn is_for_directives(known: &Known, name: Name) -> bool {
+    name == known.has_include || name == known.has_include_next
 }
 
 /// Whether `defined` says yes.

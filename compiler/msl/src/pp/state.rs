@@ -82,6 +82,8 @@ pub(super) struct Spent {
 /// Names that mean something to the preprocessor.
 pub(super) struct Known {
     pub(super) defined: Name,
+    pub(super) has_include: Name,
+    pub(super) has_include_next: Name,
     pub(super) pragma: Name,
     pub(super) va_args: Name,
     pub(super) va_opt: Name,
@@ -93,6 +95,8 @@ impl Known {
     fn new() -> Self {
         Self {
             defined: Name::new("defined"),
+            has_include: Name::new("__has_include"),
+            has_include_next: Name::new("__has_include_next"),
             pragma: Name::new("_Pragma"),
             va_args: Name::new("__VA_ARGS__"),
             va_opt: Name::new("__VA_OPT__"),

@@ -165,12 +165,17 @@ pub(super) fn entrances(table: &Layer) -> Vec<Entrance> {
     let templates = Templates::of(table);
     let mut found: Vec<Entrance> =
         table.own_items().filter_map(|(id, entry)| entrance(table, &templates, id, entry)).collect();
-    let defined = defined_functions(table);
-    for n in 0..found.len() {
-        let (kind, name) = (found[n].kind, found[n].name.clone());
-        let is_known = found.iter().any(|other| other.kind == EntranceKind::Visible && other.name == name);
-        if kind == EntranceKind::VisibleDeclaration && !is_known && defined.contains(&name) {
-            found[n].kind = EntranceKind::Visible;
+    let named = |found: &[Entrance], kind| -> FxHashSet<String> {
+        found.iter().filter(|entrance| entrance.kind == kind).map(|entrance| entrance.name.clone()).collect()
+    };
+    if named(&found, EntranceKind::VisibleDeclaration).is_empty() {
+        return found;
+    }
+    let (mut visible, defined) = (named(&found, EntranceKind::Visible), defined_functions(table));
+    for entrance in found.iter_mut().filter(|entrance| entrance.kind == EntranceKind::VisibleDeclaration) {
+        // Of several declarations the first stands for the definition.
+        if defined.contains(&entrance.name) && visible.insert(entrance.name.clone()) {
+            entrance.kind = EntranceKind::Visible;
         }
     }
     found
