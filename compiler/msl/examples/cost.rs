@@ -1,8 +1,9 @@
 //! Parses files and lowers some of the kernels of each, for measuring what the front end costs.
 //!
-//! `cost PASSES KERNELS FOLDER FILE…`: all files are parsed `PASSES` times, with up to `KERNELS` kernels of each,
-//! evenly spaced. Includes are searched for next to the file and in the folder. The cost is that of the process:
-//! `valgrind --tool=callgrind`; the difference of two numbers of passes leaves out the library's own parse.
+//! `cost PASSES KERNELS FOLDER FILE…`: all files are parsed `PASSES` times, with up to `KERNELS` kernels of
+//! each, evenly spaced. Includes are searched for next to the file and in the folder. The cost is that of the
+//! process (`valgrind --tool=callgrind`); the difference of two numbers of passes excludes the parse of the
+//! Metal library.
 
 use anymetal_msl::pp::{IncludeLoader, IncludedFile, NotLoaded};
 use anymetal_msl::{CompileOptions, Library};

@@ -44,6 +44,7 @@ mod tests;
 
 pub(crate) use attribute::table::is_supported as is_supported_attribute;
 pub use lazy_body::parse_library;
+pub(crate) use scope::MAX_DIRECTIVES;
 pub use scope::Scopes;
 
 use crate::ast::{Item, NodeIds, Part, Record};
@@ -59,9 +60,6 @@ pub const MAX_DEPTH: u32 = 4000;
 
 /// The levels that a statement, a declaration or a list counts for: what is made of it nests deeper.
 const LEVELS_OF_CONSTRUCTS: u32 = 5;
-
-/// The most using-directives of a unit: each lookup may follow all of them.
-pub(crate) const MAX_DIRECTIVES: usize = 10_000;
 
 /// How high one expression's tree may be.
 pub const MAX_HEIGHT: u32 = 1500;

@@ -1,7 +1,7 @@
 //! `asm` after a declarator and at file scope.
 //!
-//! Metal's compiler takes the name that a function has in the linker: `float f(float) __asm("name");`. Programs
-//! name instructions of Apple's intermediate language this way, which exist on Apple's GPUs only.
+//! Metal's compiler takes the name that a function has in the linker: `float f(float) __asm("name");`.
+//! Programs name instructions of Apple's intermediate language this way, which exist on Apple's GPUs only.
 
 use super::Parser;
 use crate::token::{Punct, TokenKind};

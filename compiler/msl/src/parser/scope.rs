@@ -3,10 +3,12 @@
 //! Scopes form a tree; those inside of functions are dropped at the end of the function. Every user's file
 //! starts from a clone of the library's scopes.
 
-use super::MAX_DIRECTIVES;
 use crate::token::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+
+/// The most using-directives of a unit: each lookup may follow all of them.
+pub(crate) const MAX_DIRECTIVES: usize = 10_000;
 
 /// What a name is to the grammar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
