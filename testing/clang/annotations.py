@@ -5,12 +5,16 @@ followed here as well: definitions, integers, `defined`, `__has_feature` and its
 whose condition is not understood are dropped.
 """
 
+import bisect
 import re
 from dataclasses import dataclass
 
 DIRECTIVE = re.compile(r"([A-Za-z][A-Za-z0-9-]*)-(error|warning|note|remark|no-diagnostics)(-re)?"
                        r"(@[^\s{]+)?[ \t]*(\d+(?:[+-]\d*)?|\+)?[ \t]*(?:\{(\{+))?")
 MARKER = re.compile(r"(?://|/\*).*?#([A-Za-z][\w.-]*)")
+# Comments, and the literals that may look as if they contained some.
+COMMENT = re.compile(r"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|R\"([^(\s]*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\""
+                     r"|(?<!\w)'(?:\\.|[^'\\\n])*'", re.S)
 CONDITIONAL = re.compile(r"\s*(?:#|%:)\s*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif|define|undef)\b(.*)")
 
 
@@ -143,13 +147,13 @@ def expectations(text, prefixes, macros):
         for marker in MARKER.finditer(line):
             markers.setdefault(marker[1], number)
     found, is_clean = [], False
-    for number, line in enumerate(lines, 1):
-        if active[number - 1] is not True:
+    for comment in COMMENT.finditer(text):
+        # As with clang, an annotation is about the line that its comment begins on.
+        first = bisect.bisect_right(starts, comment.start())
+        if comment[0][0] != "/" or active[first - 1] is not True:
             continue
-        # A comment that continues on the next line is about the line that it begins on.
-        first = number
-        for match in DIRECTIVE.finditer(line):
-            if match[1] not in prefixes or not is_in_comment(text, lines, number, match.start()):
+        for match in DIRECTIVE.finditer(text, comment.start(), comment.end()):
+            if match[1] not in prefixes:
                 continue
             if match[2] == "no-diagnostics":
                 is_clean = True
@@ -163,7 +167,7 @@ def expectations(text, prefixes, macros):
             if count.startswith("0"):
                 found.append(Expected("optional", about, ""))
                 continue
-            message = message_of(text, starts[number - 1] + match.end(), len(match[6]) + 1)
+            message = message_of(text, match.end(), len(match[6]) + 1)
             found.append(Expected(match[2], about, message.replace("\n", " ")))
     return found, is_clean, {number for number, state in enumerate(active, 1) if state is True}
 
@@ -180,19 +184,3 @@ def place(written, line, markers):
     if spot.startswith("#"):
         return markers.get(spot[1:])
     return None
-
-
-def is_in_comment(text, lines, number, column):
-    before = lines[number - 1][:column]
-    if "//" in before or "/*" in before:
-        return True
-    at = sum(len(line) + 1 for line in lines[:number - 1]) + column
-    opening = text.rfind("/*", 0, at)
-    if opening >= 0 and text.rfind("*/", opening, at) < 0:
-        return True
-    # `// …\` goes on in the next line.
-    while number > 1 and lines[number - 2].endswith("\\"):
-        number -= 1
-        if "//" in lines[number - 1]:
-            return True
-    return False
