@@ -153,9 +153,10 @@ const PREPROCESSOR: &[Entry] = &[
         "`#pragma once` in a file that nothing includes",
     ),
     other("source-too-large", "the files together are larger than 256 MiB", LIMITS),
-    id("stray-character", "a character that begins no token"),
+    id("stray-character", "a character that begins no token, or that no identifier contains"),
     other("too-many-names", "the process has met more distinct names than fit its table", NAMES),
     id("too-many-tokens", "the translation unit has more than 1.5 million tokens"),
+    id("universal-name", "a universal character name of a character that has none"),
     id("unknown-directive", "a directive that does not exist"),
     on("unknown-escape-sequence", "unknown-escape-sequence", "an escape sequence that does not exist"),
     on(

@@ -10,6 +10,7 @@ mod literal;
 mod number;
 mod scan_literal;
 mod scan_punct;
+mod universal;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub(crate) use number::parse_number;
 
 use crate::token::{Name, Punct};
 use std::borrow::Cow;
+use universal::Part;
 
 /// A preprocessing token without its place in the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -63,6 +65,12 @@ pub(crate) enum Problem {
     OpenRawString,
     /// A block comment before this token that never ends; where it begins.
     CommentBefore(u32),
+    /// A character in an identifier that cannot be part of one, and where it is.
+    RefusedInIdentifier(char, u32),
+    /// A universal character name of a control character or of a character that needs none.
+    BasicName(char),
+    /// A universal character name of a surrogate.
+    SurrogateName,
 }
 
 /// Whether line ends are tokens.
@@ -135,12 +143,20 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// An identifier of Unicode letters, or a character that starts nothing.
+    /// An identifier that begins outside of ASCII, or a character that starts nothing.
     fn other(&mut self) -> (RawKind, Name, Option<Problem>) {
         let Some(char) = self.text[self.pos..].chars().next() else {
             return (RawKind::End, Name::EMPTY, None);
         };
-        if is_ident_char(char) && !char.is_numeric() {
+        if let Some(name) = self.universal_name(self.pos) {
+            if name.character().is_some_and(|char| !char.is_ascii() && universal::is_identifier_start(char)) {
+                return self.word();
+            }
+            self.pos = name.end;
+            let char = name.character().unwrap_or(char::REPLACEMENT_CHARACTER);
+            return (RawKind::Other(char), Name::EMPTY, name.problem());
+        }
+        if universal::is_identifier_start(char) {
             return self.word();
         }
         self.pos += char.len_utf8();
@@ -150,7 +166,7 @@ impl<'a> Scanner<'a> {
     /// An identifier, or a literal with an encoding prefix.
     fn word(&mut self) -> (RawKind, Name, Option<Problem>) {
         let lo = self.pos;
-        let dirty = self.skip_ident_chars();
+        let (dirty, problem) = self.skip_ident_chars();
         if let Some(&quote @ (b'"' | b'\'')) = self.bytes.get(self.pos)
             && !dirty
         {
@@ -160,33 +176,49 @@ impl<'a> Scanner<'a> {
                 _ => {}
             }
         }
-        (RawKind::Ident, self.spelling(lo, dirty), None)
+        if !dirty {
+            return (RawKind::Ident, self.spelling(lo, false), problem);
+        }
+        let text = without_continuations(&self.text[lo..self.pos]);
+        (RawKind::Ident, Name::new(&universal::without_universal_names(&text)), problem)
     }
 
-    /// Skips letters, digits and underscores; whether line continuations were among them.
-    fn skip_ident_chars(&mut self) -> bool {
-        let mut dirty = false;
+    /// Skips the characters of an identifier; whether line continuations or universal character names were
+    /// among them, and what is wrong with it.
+    fn skip_ident_chars(&mut self) -> (bool, Option<Problem>) {
+        let (mut dirty, mut problem) = (false, None);
         loop {
             while let Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_') = self.bytes.get(self.pos) {
                 self.pos += 1;
             }
-            match self.bytes.get(self.pos) {
-                Some(b'\\') => {
-                    // A continuation belongs to the word only when the word goes on after it.
-                    let after = self.skip_continuations(self.pos);
-                    let continues = self.text[after..].chars().next().is_some_and(is_ident_char);
-                    if after == self.pos || !continues {
-                        return dirty;
-                    }
-                    self.pos = after;
-                    dirty = true;
+            // A continuation belongs to the word only when the word goes on after it.
+            let at = self.skip_continuations(self.pos);
+            let (part, end) = self.word_part(at);
+            match part {
+                Part::None => return (dirty, problem),
+                Part::Refused(char) => {
+                    problem = problem.or(Some(Problem::RefusedInIdentifier(char, at as u32)));
                 }
-                Some(0x80..) => match self.text[self.pos..].chars().next() {
-                    Some(char) if is_ident_char(char) => self.pos += char.len_utf8(),
-                    _ => return dirty,
-                },
-                _ => return dirty,
+                Part::Character => {}
             }
+            dirty |= at != self.pos || self.bytes[at] == b'\\';
+            self.pos = end;
+        }
+    }
+
+    /// What the character at a position is in a word, and the position after it.
+    fn word_part(&self, at: usize) -> (Part, usize) {
+        match self.bytes.get(at) {
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_') => (Part::Character, at + 1),
+            Some(b'\\') => match self.universal_name(at) {
+                Some(name) => (name.part(), name.end),
+                None => (Part::None, at),
+            },
+            Some(0x80..) => match self.text[at..].chars().next() {
+                Some(char) => (universal::part(char), at + char.len_utf8()),
+                None => (Part::None, at),
+            },
+            _ => (Part::None, at),
         }
     }
 
@@ -281,6 +313,13 @@ impl<'a> Scanner<'a> {
                 },
                 // A byte order mark.
                 Some(0xEF) if self.bytes[self.pos..].starts_with(b"\xEF\xBB\xBF") => self.pos += 3,
+                Some(0xC2 | 0xE1..=0xE3) => match self.text[self.pos..].chars().next() {
+                    Some(char) if universal::is_blank(char) => {
+                        self.pos += char.len_utf8();
+                        blank.space = true;
+                    }
+                    _ => return blank,
+                },
                 None if lines == Lines::Stop => {
                     blank.stopped = true;
                     return blank;
@@ -319,10 +358,6 @@ impl<'a> Scanner<'a> {
     pub(crate) fn skip_line(&mut self) {
         while !matches!(self.next(Lines::Stop).kind, RawKind::LineEnd | RawKind::End) {}
     }
-}
-
-fn is_ident_char(char: char) -> bool {
-    char == '_' || char.is_alphanumeric()
 }
 
 /// The length of a backslash and line break at the start of `bytes`. Blanks between the two are

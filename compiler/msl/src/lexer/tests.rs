@@ -151,6 +151,19 @@ fn decodes_escapes() {
 }
 
 #[test]
+fn identifiers_outside_of_ascii() {
+    assert_eq!(spellings(r"\u00FC a\U000000FCb x\u{FC}"), ["ü", "aüb", "xü"]);
+    assert_eq!(spellings("a\\u00\\\nFC"), ["aü"]);
+    assert_eq!(spellings("aǶ x̀ a\u{3000}b ∂₂"), ["aǶ", "x̀", "a", "b", "∂₂"]);
+    let problems = |text: &str| scan(text).iter().filter_map(|token| token.problem).collect::<Vec<_>>();
+    assert_eq!(problems("a❌b"), [Problem::RefusedInIdentifier('❌', 1)]);
+    assert_eq!(problems(r"a\u0024"), [Problem::BasicName('$')]);
+    assert_eq!(problems(r"\uD800"), [Problem::SurrogateName]);
+    // Without enough digits it is a backslash and a word.
+    assert_eq!(spellings(r"\u12g \u{} \u0300"), ["?\\", "u12g", "?\\", "u", "{", "}", "?\u{300}"]);
+}
+
+#[test]
 fn ends_on_any_text_from_any_position() {
     let texts = [
         "\\",
@@ -166,6 +179,9 @@ fn ends_on_any_text_from_any_position() {
         ".\\\n",
         "é\\\né",
         "\0#\u{feff}x",
+        "\\u{",
+        "a\\u00",
+        "\\U\\\n",
     ];
     for text in texts {
         for position in (0..=text.len()).filter(|&position| text.is_char_boundary(position)) {

@@ -120,7 +120,11 @@ fn report_literal(pp: &mut Preprocessor<'_>, span: Span, problems: Vec<String>) 
 }
 
 fn report_stray(pp: &mut Preprocessor<'_>, char: char, span: Span) {
-    // The scanner has reported the literal or the file's end already.
+    // The scanner has reported a universal character name that stands for no character.
+    let is_basic = u32::from(char) < 0xA0 || char == char::REPLACEMENT_CHARACTER;
+    if is_basic && span.hi - span.lo > char.len_utf8() as u32 {
+        return;
+    }
     pp.report(|| {
         let message = if char.is_control() || char == char::REPLACEMENT_CHARACTER {
             format!("stray character U+{:04X}", char as u32)

@@ -34,7 +34,12 @@ pub(super) fn next_expanded(pp: &mut Preprocessor<'_>) -> PpToken {
         {
             return answer;
         }
-        let Some(definition) = pp.macros.get(token.name) else { return token };
+        let Some(definition) = pp.macros.get(token.name) else {
+            if has_query::is_for_text(token.name) && pp.peek_is_open_paren() {
+                return has_query::answer(pp, token);
+            }
+            return token;
+        };
         if pp.expansions.is_disabled(token.name) {
             token.painted = true;
             return token;

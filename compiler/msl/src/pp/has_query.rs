@@ -27,6 +27,12 @@ pub(super) fn is_for_directives(known: &Known, name: Name) -> bool {
     name == known.has_include || name == known.has_include_next
 }
 
+/// Whether a name is an operator outside of directives as well, as those about features and attributes are.
+pub(super) fn is_for_text(name: Name) -> bool {
+    let text = name.as_str();
+    text.starts_with("__") && OPERATORS.contains(&text) && !is_for_directives(name)
+}
+
 /// Whether `defined` says yes.
 pub(super) fn name_is_defined(pp: &Preprocessor<'_>, name: Name) -> bool {
     pp.macros.is_defined(name) || OPERATORS.contains(&name.as_str())
@@ -34,17 +40,36 @@ pub(super) fn name_is_defined(pp: &Preprocessor<'_>, name: Name) -> bool {
 
 /// The answer of the operator that begins with this token of a condition, if it is one.
 pub(super) fn condition_operator(pp: &mut Preprocessor<'_>, token: PpToken) -> Option<PpToken> {
-    let answer = if token.name == pp.known.defined {
-        defined_operator(pp, token)
-    } else {
-        let text = token.name.as_str();
-        if !text.starts_with("__") || !OPERATORS.contains(&text) || pp.macros.is_defined(token.name) {
-            return None;
-        }
-        has_operator(pp, token, text)
+    if token.name == pp.known.defined {
+        let name = if defined_operator(pp, token) { pp.known.one } else { pp.known.zero };
+        return Some(PpToken { kind: PpKind::Number, name, ..token });
+    }
+    let text = token.name.as_str();
+    if !text.starts_with("__") || !OPERATORS.contains(&text) || pp.macros.is_defined(token.name) {
+        return None;
+    }
+    Some(answer(pp, token))
+}
+
+/// The answer of an operator other than `defined`.
+pub(super) fn answer(pp: &mut Preprocessor<'_>, operator: PpToken) -> PpToken {
+    let name = match has_operator(pp, operator, operator.name.as_str()) {
+        0 => pp.known.zero,
+        1 => pp.known.one,
+        version => Name::new(&version.to_string()),
     };
-    let name = if answer { pp.known.one } else { pp.known.zero };
-    Some(PpToken { kind: PpKind::Number, name, ..token })
+    PpToken { kind: PpKind::Number, name, ..operator }
+}
+
+/// The versions of standard attributes (C++17 [cpp.cond]).
+fn attribute_version(name: &str) -> u32 {
+    match name {
+        "carries_dependency" | "noreturn" => 200_809,
+        "deprecated" => 201_309,
+        "fallthrough" | "maybe_unused" | "nodiscard" => 201_603,
+        "likely" | "unlikely" => 201_803,
+        _ => u32::from(crate::parser::is_supported_attribute(name)),
+    }
 }
 
 fn defined_operator(pp: &mut Preprocessor<'_>, operator: PpToken) -> bool {
@@ -77,15 +102,16 @@ fn expect_close(pp: &mut Preprocessor<'_>, operator: Span) {
     }
 }
 
-fn has_operator(pp: &mut Preprocessor<'_>, operator: PpToken, text: &str) -> bool {
+/// The number that an operator stands for.
+fn has_operator(pp: &mut Preprocessor<'_>, operator: PpToken, text: &str) -> u32 {
     if !pp.pull().is_punct(Punct::LParen) {
         pp.report(|| {
             Diagnostic::error("invalid-condition", operator.span, format!("missing `(` after `{text}`"))
         });
-        return false;
+        return 0;
     }
     if text.starts_with("__has_include") {
-        return has_include(pp, operator);
+        return u32::from(has_include(pp, operator));
     }
     let mut operand = pp.pull();
     check_operand(pp, operator, text, operand);
@@ -114,15 +140,16 @@ fn has_operator(pp: &mut Preprocessor<'_>, operator: PpToken, text: &str) -> boo
     }
     let word = operand.name.as_str();
     let plain = word.trim_matches('_');
-    match text {
+    u32::from(match text {
+        "__has_cpp_attribute" => return attribute_version(word),
         "__has_builtin" => pp.options.builtins.iter().any(|builtin| builtin == word),
-        "__has_attribute" | "__has_cpp_attribute" => crate::parser::is_supported_attribute(word),
+        "__has_attribute" => crate::parser::is_supported_attribute(word),
         "__has_feature" | "__has_extension" => {
             plain.starts_with("cxx_") && !MISSING_FEATURES.contains(&plain)
         }
         "__is_identifier" => operand.kind == PpKind::Ident && Kw::from_name(operand.name).is_none(),
         _ => false,
-    }
+    })
 }
 
 /// Reports an operand that is neither a name nor, for `__has_warning`, a string.

@@ -2,10 +2,10 @@
 //!
 //! A `_Pragma` in a macro holds from the place of the macro's use.
 
-use super::expand;
-use super::pp_token::{PpKind, PpToken};
+use super::pp_token::{PpKind, PpToken, spell_all};
 use super::pragma::word;
 use super::state::Preprocessor;
+use super::{expand, include};
 use crate::lexer::decode_string;
 use crate::token::Punct;
 use anymetal_diagnostics::{Diagnostic, Level, PragmaOutcome, Span};
@@ -50,11 +50,56 @@ pub(super) fn obey(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) ->
         ["GCC", "warning"] => message(pp, MessageKind::Warning, &tokens[2..], span),
         ["GCC", "error"] => message(pp, MessageKind::Error, &tokens[2..], span),
         ["GCC" | "clang", "poison"] => poison(pp, &tokens[2..]),
+        ["clang", "optimize"] => optimize(pp, &tokens[2..], span),
+        ["clang", name @ ("max_tokens_here" | "max_tokens_total")] => {
+            max_tokens(pp, name, &tokens[2..], span)
+        }
+        ["GCC" | "clang", "dependency"] => dependency(pp, &tokens[2..], span),
         [first, ..] if KNOWN.contains(&first) => return false,
         [] => return false,
         _ => warn(pp, "unknown-pragmas", tokens[0].span, "unknown pragma ignored"),
     }
     true
+}
+
+/// `optimize on`, `optimize off`: nothing depends on it here.
+fn optimize(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) {
+    let tokens = expand::expand_list(pp, tokens);
+    let problem = match tokens.as_slice() {
+        [] => "missing argument to `#pragma clang optimize`; expected `on` or `off`",
+        [setting, ..] if !matches!(word(setting), "on" | "off") => {
+            "unexpected argument to `#pragma clang optimize`; expected `on` or `off`"
+        }
+        [_] => return,
+        [_, ..] => "unexpected extra argument to `#pragma clang optimize`",
+    };
+    pp.report(|| Diagnostic::error("invalid-pragma", span, problem));
+}
+
+/// A limit for a warning that does not exist here.
+fn max_tokens(pp: &mut Preprocessor<'_>, name: &str, tokens: &[PpToken], span: Span) {
+    if tokens.first().is_none_or(|token| token.kind != PpKind::Number) {
+        let message = format!("expected an integer argument in `#pragma clang {name}`");
+        pp.report(|| Diagnostic::error("invalid-pragma", span, message));
+    }
+}
+
+/// Reports a file that a pragma names and that does not exist. Which file is newer does not matter here.
+fn dependency(pp: &mut Preprocessor<'_>, tokens: &[PpToken], span: Span) {
+    let (name, angled) = match tokens {
+        [first, ..] if first.kind == PpKind::Str => (text(first).unwrap_or_default(), false),
+        [first, rest @ ..] if first.is_punct(Punct::Less) => {
+            let end = rest.iter().position(|token| token.is_punct(Punct::Greater)).unwrap_or(rest.len());
+            (spell_all(&rest[..end]), true)
+        }
+        _ => {
+            let message = "expected the name of a file after `dependency`";
+            return pp.report(|| Diagnostic::error("invalid-pragma", span, message));
+        }
+    };
+    if !include::header_exists(pp, &name, angled) {
+        pp.report(|| Diagnostic::error("missing-include", span, format!("`{name}` is not found")));
+    }
 }
 
 fn warn(pp: &mut Preprocessor<'_>, id: &'static str, span: Span, message: impl Into<String>) {

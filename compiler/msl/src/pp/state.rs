@@ -293,14 +293,31 @@ impl<'a> Preprocessor<'a> {
     }
 
     fn report_problem(&mut self, problem: Problem, span: Span) {
-        let (id, span, message) = match problem {
-            Problem::OpenLiteral => ("unterminated-literal", span, "missing closing quote"),
-            Problem::OpenRawString => ("unterminated-literal", span, "raw string is not terminated"),
-            Problem::CommentBefore(lo) => {
-                ("unterminated-comment", Span { lo, hi: lo + 2, ..span }, "comment is not terminated")
+        self.report(|| match problem {
+            Problem::OpenLiteral => Diagnostic::error("unterminated-literal", span, "missing closing quote"),
+            Problem::OpenRawString => {
+                Diagnostic::error("unterminated-literal", span, "raw string is not terminated")
             }
-        };
-        self.report(|| Diagnostic::error(id, span, message));
+            Problem::CommentBefore(lo) => {
+                let opening = Span { lo, hi: lo + 2, ..span };
+                Diagnostic::error("unterminated-comment", opening, "comment is not terminated")
+            }
+            Problem::RefusedInIdentifier(char, lo) => {
+                let message = format!("character U+{:04X} is not allowed in an identifier", u32::from(char));
+                Diagnostic::error("stray-character", Span { lo, ..span }, message)
+            }
+            Problem::BasicName(char) if char.is_control() => {
+                let message = "universal character name refers to a control character";
+                Diagnostic::error("universal-name", span, message)
+            }
+            Problem::BasicName(char) => {
+                let message = format!("character `{char}` cannot be specified by a universal character name");
+                Diagnostic::error("universal-name", span, message)
+            }
+            Problem::SurrogateName => {
+                Diagnostic::error("universal-name", span, "universal character name refers to a surrogate")
+            }
+        });
     }
 
     /// The end, placed where the current file has got to.
