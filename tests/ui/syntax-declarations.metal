@@ -24,3 +24,17 @@ void generic() {}
 template <3> void nothing() {} //~ expected-type: a template parameter
 
 kernel void spaces(device constant float* x [[buffer(0)]]) {} //~ two-address-spaces
+
+device float loaded(device float* x); //~ two-address-spaces: return type cannot be qualified
+
+struct Number
+{
+    int n;
+    Number operator!(Number other); //~ operator-operands: must be a unary operator (it has 2 operands)
+    Number operator-(Number other);
+    int operator[](); //~ operator-operands: must be a binary operator
+    int operator[](int row, int column);
+};
+Number operator*(Number a, Number b, Number c); //~ operator-operands: a unary or binary operator
+
+void references(thread int& thread& x); //~ reference-to-reference

@@ -217,7 +217,7 @@ const PARSER: &[Entry] = &[
     id("unclosed-brace", "`{` without `}`"),
     on("unknown-attribute", "unknown-attributes", "an attribute that is not known, and is ignored"),
     id("unmatched-brace", "`}` without `{`"),
-    id("unnamed-record", "an unnamed structure that declares nothing"),
+    id("unnamed-record", "an unnamed structure or union that declares nothing"),
     id("unsupported-attribute", "an attribute that changes meaning and is not supported there"),
 ];
 
@@ -279,6 +279,7 @@ const ANALYSIS: &[Entry] = &[
     id("class-deduction", "the template arguments of a class cannot be deduced from its initialiser"),
     id("conflicting-spaces", "an alias that has an address space is given another"),
     other("copy-by-value", "a constructor that takes an object of its class by value", DECLARATIONS),
+    id("dangling-member", "a constructor binds a reference member to a temporary object"),
     other("deduced-result", "a result type that is deduced differently, or cannot be deduced", WHOLE_PROGRAM),
     other("default-argument", "a parameter without a default argument after one that has one", WHOLE_PROGRAM),
     id(
@@ -383,11 +384,12 @@ const ANALYSIS: &[Entry] = &[
     id("not-constant", "an expression that must be constant is not"),
     other(
         "not-defaultable",
-        "`= default` of a function that is not a special member function",
+        "`= default` of a function that is not a special member function, or that cannot have this form",
         WHOLE_PROGRAM,
     ),
     id("not-indexable", "`[]` on a value that has no elements"),
     other("not-understood", "an error without an explanation of its own", FALLBACK),
+    id("operator-operands", "an operator function with the wrong number or types of operands"),
     other("overload-limit", "overload resolution tries too many functions", OVERLOADS),
     id("own-initialiser", "a variable of deduced type, or a reference, is used in its own initialiser"),
     id("pack-expansion", "a parameter pack is expanded where that is not possible"),
@@ -398,6 +400,7 @@ const ANALYSIS: &[Entry] = &[
     id("recursive-constant", "a constant whose value depends on itself"),
     other("recursive-default", "a default argument that needs its own value", WHOLE_PROGRAM),
     id("redefinition", "a name or member is declared twice"),
+    id("reference-to-reference", "a reference to a reference"),
     id("reference-to-void", "a reference to `void`"),
     id("stage-attribute", "an attribute that functions of this stage do not have"),
     id("stage-attribute-type", "a built-in value of a graphics function has another type"),

@@ -29,6 +29,7 @@ mod lazy_body;
 mod loops;
 mod namespace;
 mod operator_name;
+mod operator_rules;
 mod postfix;
 mod qualified_name;
 mod record;
@@ -100,6 +101,8 @@ struct Parser<'t> {
     depth: u32,
     /// Inside `({ … })`, in the same function.
     in_statement_expr: bool,
+    /// Inside the body of a `switch`, in the same function.
+    in_switch: bool,
     /// The floating-point pragmas in force here.
     fp: FpPragmas,
     /// The height of the expression parsed last.
@@ -155,6 +158,7 @@ impl<'t> Parser<'t> {
             angle: false,
             depth: 0,
             in_statement_expr: false,
+            in_switch: false,
             fp: FpPragmas::default(),
             height: 0,
             scopes,

@@ -66,7 +66,7 @@
 //! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`,
 //!   `explicit` (specialisations and instantiations as declarations), `template_heads`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
-//! - copies, default constructors, deleted functions: `special`
+//! - copies, default constructors, deleted functions: `special`, `destructor`, `defaulted`
 //! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
 //!   `fold`, `value_category`, `values`
 //! - variables and statements: `variable`, `init`, `bindings`, `stmt`
@@ -77,6 +77,7 @@
 //! parent. Other modules call a part's functions by the name of the parent, which re-exports them.
 
 mod access;
+mod alignment;
 mod ambiguity;
 mod arena;
 mod assign;
@@ -91,10 +92,12 @@ mod collect;
 mod compiler_builtin;
 mod construct;
 mod convert;
+mod data_member;
 mod declaration_order;
 mod deduce;
 mod default_arguments;
 mod defaulted;
+mod destructor;
 mod diagnostics;
 mod dispatch;
 mod entities;
@@ -107,6 +110,7 @@ mod fold;
 mod function;
 mod function_pointer;
 mod function_table;
+mod implicit_constexpr;
 mod init;
 mod kernel;
 mod lambda;
@@ -118,6 +122,7 @@ mod member;
 mod names;
 mod narrowing;
 mod noexcept;
+mod odr_use;
 mod operator;
 mod out_of_line;
 mod overload;

@@ -193,6 +193,8 @@ pub struct Variable {
     pub is_extern: bool,
     /// `inline`
     pub is_inline: bool,
+    /// `alignas(e)`
+    pub align: Vec<Alignment>,
     /// Attributes.
     pub attributes: Vec<Attribute>,
     /// Where the name stands.

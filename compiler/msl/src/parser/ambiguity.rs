@@ -4,6 +4,7 @@
 
 use super::scope::NameKind;
 use super::{Parser, attribute, specifier};
+use crate::ast::{BuiltinType, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
 
 /// Does a declaration begin here (and not an expression)?
@@ -41,9 +42,16 @@ fn type_then_name(p: &mut Parser<'_>) -> bool {
     let unknown = matches!(p.peek(), TokenKind::Ident(name) if p.classify(name) == NameKind::Unknown);
     let start = p.checkpoint();
     let found = p.attempt(|p| {
-        let specs = specifier::parse(p, false)?;
-        specs.ty?;
-        at_declarator(p, unknown).then_some(())
+        let ty = specifier::parse(p, false)?.ty?;
+        let is_known = match &ty.kind {
+            TypeKind::Builtin(builtin) => *builtin != BuiltinType::Void,
+            TypeKind::Path(path) => match path.segments.as_slice() {
+                [only] => only.args.is_none() && p.classify(only.name) == NameKind::Type,
+                _ => false,
+            },
+            _ => false,
+        };
+        at_declarator(p, unknown, is_known).then_some(())
     });
     p.rewind(start);
     found.is_some()
@@ -67,7 +75,7 @@ fn after_bounds(p: &Parser<'_>, from: usize) -> usize {
 }
 
 /// After a type: a name, or `*name`, `&name`, `(&name)[…]`.
-fn at_declarator(p: &Parser<'_>, unknown_type: bool) -> bool {
+fn at_declarator(p: &Parser<'_>, unknown_type: bool, is_known: bool) -> bool {
     let mut ahead = 0;
     let nested = p.next_is(0, Punct::LParen);
     if nested {
@@ -98,6 +106,11 @@ fn at_declarator(p: &Parser<'_>, unknown_type: bool) -> bool {
         let after = after_bounds(p, ahead + 1);
         // `(*p[n])` is a value, `(*p[n])(int)` an array of pointers to functions.
         let is_array = after > ahead + 1;
+        if operators == 0 {
+            // `T(x) = e;`, `T(x);`
+            let ends = matches!(p.peek_at(after + 1), TokenKind::Punct(Punct::Assign | Punct::Semi));
+            return is_known && p.next_is(after, Punct::RParen) && ends;
+        }
         return operators > 0
             && p.next_is(after, Punct::RParen)
             && (!is_array || p.next_is(after + 1, Punct::LParen));

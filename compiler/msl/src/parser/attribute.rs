@@ -104,6 +104,13 @@ fn list(p: &mut Parser<'_>, into: &mut Attributes, end: Punct) {
             let message = format!("attribute `{name}` cannot have an argument list");
             p.rule_error("attribute-argument", p.since(start), message);
         }
+        if name.as_str() == "annotate" && args.is_empty() {
+            p.rule_error(
+                "attribute-argument",
+                p.since(start),
+                "attribute `annotate` takes at least 1 argument",
+            );
+        }
         keep(p, into, Attribute { namespace, name, args, span: p.since(start) });
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn head(p: &mut Parser<'_>, specs: Specifiers) -> Option<Bindings> {
         is_static: specs.function.is_static,
         is_extern: specs.is_extern,
         is_inline: specs.function.is_inline,
+        align: specs.attributes.align,
         attributes: specs.attributes.list,
         span: p.since(span),
     };

@@ -11,9 +11,10 @@ use super::{
     Parser, assembler, bindings, declaration_rules, expr, init_declarator, namespace, specifier, template,
 };
 use crate::ast::{
-    Access, Field, Item, ItemKind, Path, PathSegment, Record, RecordKind, TagWord, Type, TypeKind,
+    Access, Declarator, Field, Item, ItemKind, Path, PathSegment, Record, RecordKind, TagWord, Type,
+    TypeKind, Variable,
 };
-use crate::token::{Kw, Pragma, Punct, TokenKind};
+use crate::token::{Kw, Name, Pragma, Punct, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
 
@@ -61,6 +62,13 @@ pub(super) fn item_at(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
             one(ItemKind::Empty, start)
         }
         TokenKind::Pragma(pragma) => {
+            if p.scopes.in_class_body() && matches!(pragma, Pragma::MathMode(_) | Pragma::Contract(_)) {
+                p.error(
+                    "misplaced-pragma",
+                    p.span(),
+                    "this pragma cannot appear in the declaration of a class",
+                );
+            }
             p.advance();
             skip_pragma(p, pragma);
             p.fp.follow(pragma);
@@ -202,9 +210,24 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
         if is_elaborated && !is_tag && place != Place::Param {
             refuse_qualified_tag(p, &specs);
         }
-        let declared = if is_tag { Declared::Tag } else { Declared::Type };
+        let is_union = specs.ty.as_ref().is_some_and(|ty| is_union(&ty.kind)) && !p.scopes.in_class_body();
+        let declared = match is_tag {
+            // An unnamed union declares variables.
+            true if is_union => Declared::Variable,
+            true => Declared::Tag,
+            false => Declared::Type,
+        };
         declaration_rules::check(p, &specs.words, declared);
-        anonymous_member(p, &mut specs, &mut items, start);
+        if let Some(Type { kind: TypeKind::Path(path), span, .. }) = &specs.ty
+            && let [only] = path.segments.as_slice()
+            && path.tag.is_none()
+            && only.args.is_none()
+            && items.is_empty()
+            && p.classify(only.name) == NameKind::Unknown
+        {
+            p.error("missing-type", *span, "a type specifier is required for all declarations");
+        }
+        anonymous_member(p, &mut specs, &mut items, (place, start));
         return items;
     }
     if bindings::at(p, &specs) {
@@ -218,7 +241,7 @@ pub(super) fn declaration(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
 }
 
 /// Whether a type is a class or an enumeration that is defined here.
-fn defines_type(kind: &TypeKind) -> bool {
+pub(super) fn defines_type(kind: &TypeKind) -> bool {
     match kind {
         TypeKind::Record(record) => record.members.is_some(),
         TypeKind::Enum(enumeration) => enumeration.enumerators.is_some(),
@@ -292,8 +315,85 @@ fn extract_type_definition(
     specs
 }
 
+fn is_union(kind: &TypeKind) -> bool {
+    matches!(kind, TypeKind::Record(record) if record.kind == RecordKind::Union && record.name.is_none())
+}
+
+/// Reports what no member of an anonymous union or structure is (C++14 [class.union.5]).
+fn check_anonymous_members(p: &mut Parser<'_>, record: &Record) {
+    for item in record.members.iter().flatten() {
+        let problem = match &item.kind {
+            ItemKind::Field(_) if item.access != Access::Public => "a private or protected data member",
+            // In a class, that is reported with its members.
+            ItemKind::Variable(_) if !p.scopes.in_class_body() => "a static data member",
+            _ => continue,
+        };
+        p.error(
+            "unnamed-record",
+            item.span,
+            format!("an anonymous union or structure cannot contain {problem}"),
+        );
+    }
+}
+
+/// `union { … };` outside of a class, whose members are variables in one place (C++14 [class.union.5]).
+fn anonymous_union(
+    p: &mut Parser<'_>,
+    specs: &Specifiers,
+    ty: Type,
+    items: &mut Vec<Item>,
+    (place, start): (Place, Span),
+) {
+    let TypeKind::Record(record) = &ty.kind else { unreachable!("an unnamed union is a record") };
+    declare_anonymous_names(p, record);
+    check_anonymous_members(p, record);
+    let variable = |p: &mut Parser<'_>, name, ty, span| {
+        let declarator = Declarator { name, specialisation: None, scope: None };
+        Variable {
+            id: p.ids.fresh(),
+            declarator,
+            ty,
+            init: None,
+            is_constexpr: false,
+            is_static: specs.function.is_static,
+            is_extern: false,
+            is_inline: false,
+            align: Vec::new(),
+            attributes: Vec::new(),
+            span,
+        }
+    };
+    let span = p.since(start);
+    let item = |variable| {
+        let kind = ItemKind::Variable(Box::new(variable));
+        Item { kind, template: None, access: Access::Public, span }
+    };
+    if place == Place::Block {
+        let variable = variable(p, Name::EMPTY, ty, span);
+        return items.push(item(variable));
+    }
+    if !specs.function.is_static {
+        let message = "anonymous unions at namespace or global scope must be declared `static`";
+        p.error("unnamed-record", start, message);
+    }
+    for field in record.members.iter().flatten() {
+        // Variables of a namespace are constants, of which one cannot be in the place of another.
+        if let ItemKind::Field(field) = &field.kind
+            && let Some(name) = field.name
+        {
+            let variable = variable(p, name, field.ty.clone(), field.span);
+            items.push(item(variable));
+        }
+    }
+}
+
 /// `struct { … };` or `union { … };` inside a record.
-fn anonymous_member(p: &mut Parser<'_>, specs: &mut Specifiers, items: &mut Vec<Item>, start: Span) {
+fn anonymous_member(
+    p: &mut Parser<'_>,
+    specs: &mut Specifiers,
+    items: &mut Vec<Item>,
+    (place, start): (Place, Span),
+) {
     let Some(ty) = specs.ty.take() else { return };
     if !matches!(ty.kind, TypeKind::Record(_)) {
         let names_member = matches!(&ty.kind, TypeKind::Path(path) if path.segments.len() > 1);
@@ -303,12 +403,16 @@ fn anonymous_member(p: &mut Parser<'_>, specs: &mut Specifiers, items: &mut Vec<
         }
         return;
     }
+    if !p.scopes.in_class_body() && is_union(&ty.kind) {
+        return anonymous_union(p, specs, ty, items, (place, start));
+    }
     if !p.scopes.in_class_body() {
         p.error("unnamed-record", start, "an unnamed record at this scope declares nothing");
         return;
     }
     if let TypeKind::Record(record) = &ty.kind {
         declare_anonymous_names(p, record);
+        check_anonymous_members(p, record);
     }
     let align = std::mem::take(&mut specs.attributes.align);
     let is_packed = specs.attributes.packed.is_some();
@@ -334,10 +438,12 @@ fn anonymous_member(p: &mut Parser<'_>, specs: &mut Specifiers, items: &mut Vec<
 
 fn declare_anonymous_names(p: &mut Parser<'_>, record: &Record) {
     for item in record.members.iter().flatten() {
-        if let ItemKind::Field(field) = &item.kind
-            && let Some(name) = field.name
-        {
-            p.scopes.declare(name, NameKind::Value);
+        let ItemKind::Field(field) = &item.kind else { continue };
+        match (field.name, &field.ty.kind) {
+            (Some(name), _) => p.scopes.declare(name, NameKind::Value),
+            // Unnamed ones nest as deeply as they were parsed.
+            (None, TypeKind::Record(inner)) => declare_anonymous_names(p, inner),
+            (None, _) => {}
         }
     }
 }

@@ -3,8 +3,8 @@
 //! The parser takes the words in any order and number; what they exclude is reported here, once the
 //! declaration is known.
 
-use super::Parser;
 use super::scope::NameKind;
+use super::{Parser, operator_rules};
 use crate::ast::{
     Attribute, BuiltinType, Function, FunctionBody, FunctionName, Item, ItemKind, OperatorName, Param, Path,
     Qualifiers, TemplateParam, TemplateParamKind, TemplateParams, Type, TypeKind,
@@ -164,6 +164,7 @@ pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items
             "a template declares one thing only"
         }
         ItemKind::UsingDeclaration(_) => "a using-declaration cannot be a template",
+        ItemKind::UsingNamespace(_) => "a using-directive cannot be a template",
         ItemKind::Enum(_) if !params.params.is_empty() => "an enumeration cannot be a template",
         ItemKind::Function(function)
             if matches!(function.name, FunctionName::Destructor) && function.scope.is_none() =>
@@ -261,6 +262,7 @@ pub(super) fn check_parameters(p: &mut Parser<'_>, function: &Function) {
         }
         FunctionName::Operator(OperatorName::Literal(_)) => check_literal_operator(p, function),
         FunctionName::Operator(name) if !matches!(name, OperatorName::Call) => {
+            operator_rules::check_operands(p, function, name, p.scopes.in_class_body());
             if let Some(param) = function.params.iter().find(|param| param.default.is_some()) {
                 let message = "parameter of an overloaded operator cannot have a default argument";
                 p.error("default-argument", param.span, message);
@@ -353,10 +355,13 @@ pub(super) fn check_static_member(p: &mut Parser<'_>, words: &[Word], scope: Opt
             .last()
             .is_some_and(|last| last.args.is_some() || p.classify(last.name) == NameKind::Type)
     };
-    if let (Some(_), Some(&(_, span))) =
-        (scope.filter(is_class), words.iter().find(|(word, _)| *word == Kw::Static))
+    let is_storage = |word: Kw| matches!(word, Kw::Static | Kw::Extern);
+    if let (Some(_), Some(&(word, span))) =
+        (scope.filter(is_class), words.iter().find(|(word, _)| is_storage(*word)))
     {
-        p.error("misplaced-specifier", span, "`static` can only be specified inside the class definition");
+        let shown = TokenKind::Keyword(word);
+        let message = format!("{shown} cannot be specified where a member is defined outside of its class");
+        p.error("misplaced-specifier", span, message);
     }
 }
 

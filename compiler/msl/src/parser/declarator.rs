@@ -28,11 +28,14 @@ enum Modifier {
         /// Of `&` or `&&`.
         at: Span,
     },
-    Array(Option<Expr>),
+    /// With the place of `[`.
+    Array(Option<Expr>, Span),
     Function {
         params: Vec<Param>,
         is_variadic: bool,
         method: MethodQualifiers,
+        /// The type after `->`.
+        trailing: Option<Type>,
     },
 }
 
@@ -98,8 +101,10 @@ pub(super) fn parse(p: &mut Parser<'_>, base: Type, place: Place, named: bool) -
     for modifier in mods {
         // A pointer's type ends at its operator, at which what is wrong with it is reported.
         let span = match &modifier {
-            Modifier::Pointer(_, at) | Modifier::Reference { at, .. } => start.to(*at),
-            Modifier::Pack | Modifier::Array(_) | Modifier::Function { .. } => p.since(start),
+            Modifier::Pointer(_, at) | Modifier::Reference { at, .. } | Modifier::Array(_, at) => {
+                start.to(*at)
+            }
+            Modifier::Pack | Modifier::Function { .. } => p.since(start),
         };
         ty = apply(ty, modifier, span);
     }
@@ -122,30 +127,37 @@ fn parts(
     if is_pack {
         mods.push(Modifier::Pack);
     }
-    let nested = p.is(Punct::LParen) && (at_nested_declarator(p) || (named && at_parenthesised_name(p)));
+    let nested =
+        p.is(Punct::LParen) && (at_nested_declarator(p) || (named && at_parenthesised_name(p, place)));
     let mut inner = Vec::new();
     let mut name = None;
     let mut span = p.span();
-    let mut is_inner = false;
+    let mut inner_params = None;
     if nested {
         p.advance();
-        let found = p.nested(|p| parts(p, place, named, &mut inner, &mut None, attributes), |_| None)?;
+        let found =
+            p.nested(|p| parts(p, place, named, &mut inner, &mut inner_params, attributes), |_| None)?;
         (name, span) = found;
         p.expect(Punct::RParen, "to end the declarator");
-        is_inner = true;
     } else if named {
         (name, span) = name_of(p)?;
         attribute::attributes(p, attributes);
     }
     let before = mods.len();
-    suffixes(p, place, name.is_some() || is_inner || !named, is_inner, mods, params)?;
-    // `S (f)(int = 1)` declares a function, all other nested declarators a variable or a type.
-    if !is_inner || !inner.is_empty() {
-        for modifier in &mods[before..] {
-            if let Modifier::Function { params, .. } = modifier {
-                declaration_rules::check_type_parameters(p, params);
-            }
+    // Parentheses around a mere name mean nothing: `S (f)(int)` declares a function.
+    let is_inner = !inner.is_empty() || inner_params.is_some();
+    suffixes(p, place, name.is_some() || nested || !named, is_inner, mods, params)?;
+    for modifier in &mut mods[before..] {
+        let Modifier::Function { params, trailing, .. } = modifier else { continue };
+        declaration_rules::check_type_parameters(p, params);
+        if let Some(auto) = trailing.as_mut().filter(|ty| !named && matches!(ty.kind, TypeKind::Auto)) {
+            p.rule_error("auto-not-allowed", auto.span, "`auto` not allowed in function return type");
+            auto.kind = TypeKind::Error;
         }
+    }
+    // Of `int (*f(int))(float)`, a function whose result is a pointer.
+    if inner_params.is_some() {
+        *params = inner_params;
     }
     mods.extend(inner);
     Some((name, span))
@@ -160,6 +172,9 @@ fn pointer_operators(p: &mut Parser<'_>, mods: &mut Vec<Modifier>) -> Option<()>
             _ => return Some(()),
         };
         let (rvalue, at) = (p.is(Punct::AndAnd), p.span());
+        if let (Some(true), Some(Modifier::Reference { .. })) = (modifier, mods.last()) {
+            p.rule_error("reference-to-reference", at, "there are no references to references");
+        }
         p.advance();
         let mut quals = Qualifiers::default();
         while specifier::qualifier(p, &mut quals) {}
@@ -186,11 +201,15 @@ fn at_nested_declarator(p: &Parser<'_>) -> bool {
     matches!(p.peek_at(ahead), TokenKind::Punct(Punct::Star | Punct::Amp | Punct::AndAnd))
 }
 
-/// `(name)(…)` or `(name)[…]`: needless parentheses, common in typedefs of function types.
-fn at_parenthesised_name(p: &Parser<'_>) -> bool {
-    matches!(p.peek_at(1), TokenKind::Ident(_))
-        && p.next_is(2, Punct::RParen)
-        && (p.next_is(3, Punct::LParen) || p.next_is(3, Punct::LBracket))
+/// `(name)`: needless parentheses, common in typedefs of function types. In those of a parameter, the name of
+/// a type is that of a parameter's type.
+fn at_parenthesised_name(p: &Parser<'_>, place: Place) -> bool {
+    let open = (0..MAX_MODIFIERS).take_while(|&n| p.next_is(n, Punct::LParen)).count();
+    let Some(end) = function::after_name(p, open) else { return false };
+    let follows_list = p.next_is(end + open, Punct::LParen) || p.next_is(end + open, Punct::LBracket);
+    let is_type = matches!(p.peek_at(open), TokenKind::Ident(name) if p.classify(name) == NameKind::Type);
+    (0..open).all(|n| p.next_is(end + n, Punct::RParen))
+        && (follows_list || place != Place::Param || !is_type)
 }
 
 fn name_of(p: &mut Parser<'_>) -> Option<(Option<DeclaratorName>, Span)> {
@@ -238,12 +257,13 @@ fn suffixes(
     let mut arrays = Vec::new();
     loop {
         if p.is(Punct::LBracket) && !p.next_is(1, Punct::LBracket) {
+            let at = p.span();
             p.advance();
             let angle = std::mem::replace(&mut p.angle, false);
             let len = if p.is(Punct::RBracket) { None } else { Some(expr::conditional(p)) };
             p.angle = angle;
             p.expect(Punct::RBracket, "to end the array bound");
-            arrays.push(len);
+            arrays.push((len, at));
             if arrays.len() > MAX_MODIFIERS {
                 p.error("too-deep", p.span(), "too many array dimensions");
                 return None;
@@ -260,7 +280,8 @@ fn suffixes(
             let (list, variadic) = parameters(p)?;
             if is_inner || place == Place::Param {
                 let method = function::type_qualifiers(p);
-                mods.push(Modifier::Function { params: list, is_variadic: variadic, method });
+                let trailing = if p.eat(Punct::Arrow) { Some(specifier::type_id(p)?) } else { None };
+                mods.push(Modifier::Function { params: list, is_variadic: variadic, method, trailing });
             } else {
                 *params = Some((list, variadic));
             }
@@ -269,7 +290,7 @@ fn suffixes(
             break;
         }
     }
-    mods.extend(arrays.into_iter().rev().map(Modifier::Array));
+    mods.extend(arrays.into_iter().rev().map(|(len, at)| Modifier::Array(len, at)));
     Some(())
 }
 
@@ -345,6 +366,16 @@ pub(super) fn parameters(p: &mut Parser<'_>) -> Option<(Vec<Param>, bool)> {
     if only_void {
         params.clear();
     }
+    let is_void = |param: &&Param| {
+        param.name.is_none() && matches!(param.ty.kind, TypeKind::Builtin(crate::ast::BuiltinType::Void))
+    };
+    if let Some(void) = params.iter().find(is_void) {
+        p.rule_error(
+            "void-variable",
+            void.ty.span,
+            "`void` must be the first and only parameter if specified",
+        );
+    }
     Some((params, variadic))
 }
 
@@ -383,6 +414,9 @@ fn parameter(p: &mut Parser<'_>) -> Option<Param> {
     let mut attributes = specs.attributes.list;
     attributes.extend(declarator.attributes.list);
     let name = declarator.name.as_ref().and_then(DeclaratorName::simple);
+    if declarator.name.is_some() && name.is_none() {
+        p.rule_error("expected-name", declarator.span, "an operator cannot be the name of a parameter");
+    }
     if let Some(name) = name {
         p.scopes.declare(name, NameKind::Value);
     }
@@ -408,10 +442,12 @@ fn apply(base: Type, modifier: Modifier, span: Span) -> Type {
             (TypeKind::Reference { referent: Box::new(base), rvalue }, quals)
         }
         Modifier::Pack => (TypeKind::Pack(Box::new(base)), Qualifiers::default()),
-        Modifier::Array(len) => (TypeKind::Array(Box::new(base), len.map(Box::new)), Qualifiers::default()),
-        Modifier::Function { params, is_variadic, method } => {
+        Modifier::Array(len, _) => {
+            (TypeKind::Array(Box::new(base), len.map(Box::new)), Qualifiers::default())
+        }
+        Modifier::Function { params, is_variadic, method, trailing } => {
             let params = params.into_iter().map(|param| param.ty).collect();
-            let ret = Box::new(base);
+            let ret = Box::new(trailing.unwrap_or(base));
             (TypeKind::Function { ret, params, is_variadic, method }, Qualifiers::default())
         }
     };

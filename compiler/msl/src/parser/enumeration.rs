@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// `enum E : T { … }`, or a reference to one (`enum E x`).
 pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
+    let is_friend = p.at > 0 && p.tokens[p.at - 1].kind == TokenKind::Keyword(Kw::Friend);
     p.advance();
     let is_scoped = p.eat_kw(Kw::Class) || p.eat_kw(Kw::Struct);
     let mut attributes = Attributes::default();
@@ -24,6 +25,14 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
         (name, span) = p.ident("the enumeration's name").map(|(name, span)| (Some(name), span))?;
     }
     let underlying = if p.eat(Punct::Colon) { specifier::parse(p, false)?.ty } else { None };
+    let is_new = name.is_some_and(|name| p.scopes.own(name).is_none());
+    if underlying.is_none() && !is_scoped && p.is(Punct::Semi) && is_new && !is_friend {
+        p.rule_error(
+            "enum-type",
+            span,
+            "an enumeration without a fixed underlying type is declared by its definition",
+        );
+    }
     let scope = p.scopes.add(true);
     if let Some(name) = name {
         p.scopes.declare_with(name, Entry { kind: NameKind::Type, scope: Some(scope) });

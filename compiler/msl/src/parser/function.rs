@@ -8,7 +8,8 @@ use super::{
     specifier, statement_expr, stmt, variable,
 };
 use crate::ast::{
-    Function, FunctionBody, FunctionName, MemInit, MethodQualifiers, Noexcept, OperatorName, RefQualifier,
+    AddressSpace, Function, FunctionBody, FunctionName, MemInit, MethodQualifiers, Noexcept, OperatorName,
+    RefQualifier, TypeKind,
 };
 use crate::token::{Kw, Punct, TokenKind};
 
@@ -71,6 +72,24 @@ fn after_template_args(p: &Parser<'_>, ahead: usize) -> Option<usize> {
     None
 }
 
+/// The number of the token after a name, perhaps qualified and with template arguments, that begins at
+/// `ahead`.
+pub(super) fn after_name(p: &Parser<'_>, ahead: usize) -> Option<usize> {
+    let mut at = ahead + usize::from(p.next_is(ahead, Punct::ColonColon));
+    while at < ahead + MAX_NAME_TOKENS {
+        let TokenKind::Ident(_) = p.peek_at(at) else { return None };
+        at += 1;
+        if p.next_is(at, Punct::Less) {
+            at = after_template_args(p, at)?;
+        }
+        if !p.next_is(at, Punct::ColonColon) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
 /// `MD<T>(`: a template-id as the constructor's name.
 fn constructor_with_args(p: &Parser<'_>) -> bool {
     p.next_is(1, Punct::Less)
@@ -108,6 +127,12 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
         ret = specifier::type_id(p).or(ret);
     }
     method_qualifiers(p, &mut method, &mut noexcept, &mut attributes);
+    // `thread` says nothing of a value that a function returns: it's left to those who write it.
+    let space =
+        ret.as_ref().filter(|ret| !matches!(ret.kind, TypeKind::Error)).and_then(|ret| ret.quals.space);
+    if space.is_some_and(|space| space != AddressSpace::Thread) {
+        p.error("two-address-spaces", declarator.span, "return type cannot be qualified with address space");
+    }
     if let Some(align) = attributes.align.iter().find(|align| align.is_alignas) {
         let message = "`alignas` only applies to variables, data members and classes";
         p.error("attribute-placement", align.value.span, message);
@@ -118,6 +143,13 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
     if is_destructor && p.is(Punct::LBrace) && !p.next_is(1, Punct::RBrace) {
         let message = "a destructor with statements is not supported: call a method at the end of the block";
         p.error("unsupported-feature", declarator.span, message);
+    }
+    if specs.function.is_friend
+        && !p.is(Punct::LBrace)
+        && let Some(default) = params.iter().find_map(|param| param.default.as_ref())
+    {
+        let message = "a friend declaration that specifies a default argument must be a definition";
+        p.error("default-argument", default.span, message);
     }
     let body = body(p);
     let is_kernel = specs.function.is_kernel || attributes.has("kernel");

@@ -194,6 +194,10 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
     let simple = declarator.name.as_ref().and_then(|name| name.simple());
     if specs.is_typedef {
         let name = simple.unwrap_or(Name::EMPTY);
+        let is_qualified = declarator.name.as_ref().is_some_and(|name| name.scope.is_some());
+        if simple.is_none() || is_qualified {
+            p.error("expected-name", declarator.span, "the name of a type alias is an identifier");
+        }
         attribute::refuse_layout(p, &specs.attributes, "an alias");
         attribute::refuse_layout(p, &declarator.attributes, "an alias");
         let mut ty = declarator.ty;
@@ -218,7 +222,7 @@ fn declared(p: &mut Parser<'_>, declarator: ParsedDeclarator, specs: &Specifiers
         declaration_rules::check_friend_variable(p, &declarator.ty, declarator.span);
     }
     if !is_field {
-        let attributes = specs.attributes.list.clone();
+        let attributes = specs.attributes.clone();
         let variable = variable::rest(p, declarator, &specs.function, attributes, specs.is_extern);
         return ItemKind::Variable(Box::new(variable));
     }

@@ -118,6 +118,12 @@ fn for_rest(p: &mut Parser<'_>, hint: Option<Box<LoopHint>>) -> StmtKind {
         true => (None, None),
         false => {
             let (cond, declared) = stmt::condition(p);
+            if let (ForInit::Declaration(variables), Some(declared)) = (&init, &declared)
+                && variables.iter().any(|variable| variable.declarator.name == declared.declarator.name)
+            {
+                let name = declared.declarator.name;
+                p.error("redefinition", declared.span, format!("redefinition of `{name}`"));
+            }
             (Some(cond), declared)
         }
     };
@@ -164,7 +170,7 @@ fn range_for_header(p: &mut Parser<'_>) -> Option<RangeHeader> {
             let base = specs.ty?;
             let declarator = declarator::parse(p, base, Place::Block, true)?;
             p.is(Punct::Colon).then_some(())?;
-            (variable::rest(p, declarator, &specs.function, specs.attributes.list, false), None)
+            (variable::rest(p, declarator, &specs.function, specs.attributes, false), None)
         };
         p.eat(Punct::Colon).then_some(())?;
         let range = if p.is(Punct::LBrace) { init_list::parse(p) } else { expr::parse(p) };

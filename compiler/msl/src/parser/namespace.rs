@@ -15,13 +15,30 @@ use anymetal_diagnostics::{Diagnostic, Span};
 pub(super) fn parse(p: &mut Parser<'_>, is_inline: bool) -> Vec<Item> {
     let start = p.span();
     p.advance();
-    let mut attributes = Default::default();
-    attribute::attributes(p, &mut attributes);
+    let mut attributes = attribute::at(p).then(|| p.span());
+    attribute::attributes(p, &mut Default::default());
     let names = names(p);
-    if names.len() == 1 && p.eat(Punct::Assign) {
-        return alias_of_namespace(p, names[0]);
+    if attribute::at(p) {
+        attributes = Some(p.span());
+        attribute::attributes(p, &mut Default::default());
+    }
+    let name_span = p.previous_span();
+    let is_alias = names.len() == 1 && p.is(Punct::Assign);
+    if let Some(span) = attributes.filter(|_| is_alias || names.len() > 1) {
+        let what = if is_alias { "a namespace alias" } else { "a nested namespace definition" };
+        p.error("attribute-placement", span, format!("attributes cannot be specified on {what}"));
+    }
+    if is_alias {
+        p.advance();
+        return alias_of_namespace(p, names[0], name_span);
+    }
+    if is_inline && names.len() > 1 {
+        p.error("misplaced-specifier", start, "nested namespace definition cannot be `inline`");
     }
     let outer = p.scopes.current();
+    if let Some(&first) = names.first() {
+        check_redefinition(p, first, name_span);
+    }
     if names.is_empty() {
         let inner = p.scopes.add(false);
         p.scopes.use_namespace(inner);
@@ -77,10 +94,27 @@ fn enter_namespace(p: &mut Parser<'_>, name: Name, is_inline: bool) {
     p.scopes.set_current(scope);
 }
 
-fn alias_of_namespace(p: &mut Parser<'_>, name: Name) -> Vec<Item> {
+/// Reports a namespace with the name of something else.
+fn check_redefinition(p: &mut Parser<'_>, name: Name, span: Span) {
+    if p.scopes.own(name).is_some_and(|entry| !matches!(entry.kind, NameKind::Namespace | NameKind::Unknown))
+    {
+        let message = format!("redefinition of `{name}` as different kind of symbol");
+        p.error("redefinition", span, message);
+    }
+}
+
+fn alias_of_namespace(p: &mut Parser<'_>, name: Name, name_span: Span) -> Vec<Item> {
     let span = p.span();
     if let Some(parsed) = qualified_name::path(p, Expected::Type) {
         let scope = qualified_name::namespace_scope(&parsed);
+        check_redefinition(p, name, name_span);
+        let known = p.scopes.own(name).filter(|entry| entry.kind == NameKind::Namespace);
+        if let (Some(known), Some(target)) = (known.and_then(|entry| entry.scope), scope)
+            && known != target
+        {
+            let message = format!("redefinition of `{name}` as an alias for a different namespace");
+            p.error("redefinition", name_span, message);
+        }
         p.scopes.declare_with(name, Entry { kind: NameKind::Namespace, scope });
         p.expect(Punct::Semi, "after the namespace alias");
         let alias = Namespace { name: Some(name), is_inline: false, items: Vec::new() };
@@ -178,6 +212,9 @@ fn alias(p: &mut Parser<'_>, name: Name, start: Span) -> Vec<Item> {
         p.skip_statement();
         return Vec::new();
     };
+    if p.template_depth > 0 && decl::defines_type(&ty.kind) {
+        p.error("bad-template", ty.span, "a type cannot be defined in an alias template");
+    }
     ty = attribute::vector_of(&mut attributes, ty);
     attribute::refuse_layout(p, &attributes, "an alias");
     let kind = if p.template_depth > 0 { NameKind::TypeTemplate } else { NameKind::Type };

@@ -228,6 +228,13 @@ fn members(p: &mut Parser<'_>, scope: ScopeId, name: Option<Name>, default: Acce
         if let Some(written) = access_specifier(p) {
             access = written;
             p.advance();
+            let mut attributes = Attributes::default();
+            attribute::attributes(p, &mut attributes);
+            for attribute in attributes.list.iter().filter(|attribute| attribute.name.as_str() != "annotate")
+            {
+                let message = "an access specifier can only have annotation attributes";
+                p.error("attribute-placement", attribute.span, message);
+            }
             p.expect(Punct::Colon, "after the access word");
             continue;
         }

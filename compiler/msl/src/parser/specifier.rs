@@ -160,6 +160,11 @@ pub(super) fn parse(p: &mut Parser<'_>, declares: bool) -> Option<Specifiers> {
             break;
         }
     }
+    let is_number =
+        matches!(words.base, None | Some(BuiltinType::Char | BuiltinType::Int | BuiltinType::Double));
+    if words.signed.is_some() && !is_number {
+        p.rule_error("missing-type", p.since(start), "this type cannot be signed or unsigned");
+    }
     if words.any() {
         kind = Some(TypeKind::Builtin(words.combine()));
     }

@@ -39,11 +39,13 @@ pub(super) fn parse(p: &mut Parser<'_>, start: Span) -> Expr {
     expr::node(p, ExprKind::Call(Box::new(callee), Vec::new()), start, 1)
 }
 
-/// Parses a function's body, which is in no statement expression even where the function is.
+/// Parses a function's body, which is in no statement expression or `switch` even where the function is.
 pub(super) fn own_body(p: &mut Parser<'_>, body: impl FnOnce(&mut Parser<'_>) -> Block) -> Block {
-    let outer = std::mem::replace(&mut p.in_statement_expr, false);
+    let in_statement_expr = std::mem::replace(&mut p.in_statement_expr, false);
+    let in_switch = std::mem::replace(&mut p.in_switch, false);
     let block = body(p);
-    p.in_statement_expr = outer;
+    p.in_statement_expr = in_statement_expr;
+    p.in_switch = in_switch;
     block
 }
 

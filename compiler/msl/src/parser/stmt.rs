@@ -2,8 +2,11 @@
 
 use super::declarator::Place;
 use super::{Parser, ambiguity, attribute, decl, declarator, expr, init_list, loops, specifier, variable};
-use crate::ast::{Block, Expr, ExprKind, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable};
+use crate::ast::{
+    Block, Expr, ExprKind, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, TypeKind, Variable,
+};
 use crate::token::{Kw, Pragma, Punct, TokenKind};
+use anymetal_diagnostics::Span;
 
 /// `{ … }` in a scope of its own.
 pub(super) fn block(p: &mut Parser<'_>) -> Block {
@@ -211,16 +214,36 @@ fn word_statement(p: &mut Parser<'_>, kind: StmtKind) -> StmtKind {
 
 /// A declaration or an expression.
 fn simple_statement(p: &mut Parser<'_>) -> StmtKind {
+    if let TokenKind::Ident(_) = p.peek()
+        && p.next_is(1, Punct::Colon)
+    {
+        return label(p);
+    }
     if let Some(kind) = declaration_statement(p) {
         return kind;
     }
     let expr = expr::parse(p);
+    if p.in_switch && p.is(Punct::Colon) {
+        p.error("expected-token", expr.span, "expected `case` before the expression");
+        p.advance();
+        return StmtKind::Empty;
+    }
     if matches!(expr.kind, ExprKind::Error) {
         p.skip_statement();
     } else {
         p.end_at_semicolon("this");
     }
     StmtKind::Expr(expr)
+}
+
+/// A label, which nothing jumps to: MSL has no `goto` (1.5.4).
+fn label(p: &mut Parser<'_>) -> StmtKind {
+    p.advance();
+    p.advance();
+    match p.is(Punct::RBrace) {
+        true => StmtKind::Empty,
+        false => parse(p).kind,
+    }
 }
 
 fn declaration_statement(p: &mut Parser<'_>) -> Option<StmtKind> {
@@ -257,10 +280,12 @@ pub(super) fn condition(p: &mut Parser<'_>) -> (Expr, Option<Box<Variable>>) {
         let declared = p.attempt(|p| {
             let specs = specifier::parse(p, true)?;
             let base = specs.ty?;
+            let begin = base.span;
+            let defines = decl::defines_type(&base.kind);
             let declarator = declarator::parse(p, base, Place::Block, true)?;
             let name = declarator.name.as_ref()?.simple()?;
-            (p.is(Punct::Assign) || p.is(Punct::LBrace)).then_some(())?;
-            let variable = variable::rest(p, declarator, &specs.function, specs.attributes.list, false);
+            check_condition_variable(p, &declarator, begin, defines)?;
+            let variable = variable::rest(p, declarator, &specs.function, specs.attributes, false);
             Some((name, variable))
         });
         if let Some((name, variable)) = declared {
@@ -272,6 +297,29 @@ pub(super) fn condition(p: &mut Parser<'_>) -> (Expr, Option<Box<Variable>>) {
         }
     }
     (expr::parenthesised(p), None)
+}
+
+/// Reports what no variable of a condition is (C++14 [stmt.stmt.2]); `None` where none is declared.
+fn check_condition_variable(
+    p: &mut Parser<'_>,
+    declarator: &declarator::ParsedDeclarator,
+    begin: Span,
+    defines: bool,
+) -> Option<()> {
+    let is_initialised = p.is(Punct::Assign) || p.is(Punct::LBrace);
+    if !is_initialised {
+        let (is_end, is_plain) = (p.is(Punct::RParen), matches!(declarator.ty.kind, TypeKind::Builtin(_)));
+        (is_end && is_plain && declarator.params.is_none()).then_some(())?;
+        let message = "variable declaration in condition must have an initializer";
+        p.rule_error("bad-variable", declarator.span, message);
+    }
+    if defines {
+        p.rule_error("bad-variable", begin, "a type cannot be defined in a condition");
+    }
+    if declarator.params.is_some() {
+        p.rule_error("bad-variable", declarator.span, "a function type is not allowed here");
+    }
+    Some(())
 }
 
 fn if_statement(p: &mut Parser<'_>) -> StmtKind {
@@ -315,7 +363,9 @@ fn switch_statement(p: &mut Parser<'_>) -> StmtKind {
     let init = condition_init(p);
     let (selector, declared) = condition(p);
     p.expect(Punct::RParen, "to end the selector");
+    let outer = std::mem::replace(&mut p.in_switch, true);
     let body = if p.is(Punct::LBrace) { parse(p) } else { labelled_statement(p) };
+    p.in_switch = outer;
     p.leave(entered);
     StmtKind::Switch { init, declared, selector, body: Box::new(body) }
 }

@@ -1,9 +1,10 @@
 //! Variables and their initialisers.
 
+use super::attribute::Attributes;
 use super::declarator::ParsedDeclarator;
 use super::scope::{Entry, NameKind};
 use super::{Parser, assembler, expr, init_list, postfix, template};
-use crate::ast::{Attribute, Declarator, FunctionSpecifiers, Initialiser, Variable};
+use crate::ast::{Declarator, FunctionSpecifiers, Initialiser, Variable};
 use crate::token::{Kw, Name, Punct, TokenKind};
 
 /// Declares the variable, then parses its initialiser, if one follows.
@@ -11,10 +12,11 @@ pub(super) fn rest(
     p: &mut Parser<'_>,
     declarator: ParsedDeclarator,
     specifiers: &FunctionSpecifiers,
-    mut attributes: Vec<Attribute>,
+    mut attributes: Attributes,
     is_extern: bool,
 ) -> Variable {
-    attributes.extend(declarator.attributes.list);
+    attributes.list.extend(declarator.attributes.list);
+    attributes.align.extend(declarator.attributes.align);
     let span = declarator.span;
     let name = declarator.name.as_ref().and_then(|name| name.simple());
     if name.is_none() {
@@ -40,7 +42,8 @@ pub(super) fn rest(
         is_static: specifiers.is_static,
         is_extern,
         is_inline: specifiers.is_inline,
-        attributes,
+        align: attributes.align,
+        attributes: attributes.list,
         span,
     }
 }

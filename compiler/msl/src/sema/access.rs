@@ -62,6 +62,20 @@ pub(super) fn is_accessible_in(cx: &mut Checker<'_>, class: RecordId, func: Func
     cx.in_scope(scope, |cx| may_access(cx, naming, accessed))
 }
 
+/// Whether the members of a class may use a member of another class with that access through an object of it,
+/// or of a base through an object of theirs.
+pub(super) fn is_member_accessible_in(
+    cx: &mut Checker<'_>,
+    class: RecordId,
+    owner: RecordId,
+    access: Access,
+    of_base: bool,
+) -> bool {
+    let scope = cx.records.get(class).scope;
+    let accessed = Accessed { owner, access, needs_object: !of_base };
+    cx.in_scope(scope, |cx| may_access(cx, owner, accessed))
+}
+
 /// The class that a member function is used through; `None` for other functions.
 fn accessed_function(
     cx: &mut Checker<'_>,

@@ -5,7 +5,7 @@ use super::diagnostics::Diagnostics;
 use super::init::{ListForm, Memberwise};
 use super::special::Copying;
 use super::values::promoted_bit_field;
-use super::{access, cast, convert, expr, init, lint, operator, record, rules, special, spelling};
+use super::{access, call, cast, convert, expr, init, lint, operator, record, rules, special, spelling};
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
 use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty, Types};
 use crate::token::Name;
@@ -21,6 +21,9 @@ pub(super) fn check<'a>(
 ) -> Expr {
     let place = expr::check(cx, lhs);
     let place = cx.values().conditional_place(place);
+    // An operator of a class, declared or not, takes temporaries as well.
+    let is_object = cx.types.as_record(place.ty.ty).is_some();
+    let place = if is_object { expr::materialize(place) } else { place };
     match op.0 {
         None => plain(cx, place, rhs, span),
         Some(op) => {
@@ -37,6 +40,9 @@ fn plain<'a>(cx: &mut Checker<'a>, place: Expr, rhs: &'a ast::Expr, span: Span) 
         }
         let value = init::list_value(cx, clauses, place.ty.unqualified(), ListForm::Copy, rhs.span);
         return store_value(cx, place, value, span);
+    }
+    if let Some(function) = call::function_for(cx, rhs, place.ty.unqualified()) {
+        return store_value(cx, place, function, span);
     }
     let value = expr::check(cx, rhs);
     lint::conversion(cx, rhs, &value, place.ty.ty);
@@ -197,7 +203,7 @@ pub(super) fn compound(cx: &mut Checker<'_>, op: Op, place: Expr, value: Expr, s
     let is_bfloat = cx.types.element(place.ty.ty) == Some(ScalarTy::BF16);
     let result = match cx.types.element(result.ty.ty) {
         Some(elem) if is_bfloat && elem.is_float() => {
-            cast::explicit(cx, result, place.ty.unqualified(), false, span)
+            cast::explicit(cx, result, place.ty.unqualified(), ast::CastKind::CStyle, span)
         }
         _ => convert::to_type(cx, result, place.ty.unqualified(), "in this assignment"),
     };

@@ -9,7 +9,7 @@ mod known;
 mod method;
 
 pub(super) use arguments::{
-    check_arg, check_args, check_default_arguments, clause_args, convert_arg, default_arguments,
+    check_arg, check_args, check_default_arguments, clause_args, convert_arg, default_arguments, function_for,
 };
 pub(super) use associated::{argument_dependent, metal_namespace};
 pub(super) use known::{function, known, overloaded};
@@ -20,7 +20,7 @@ use super::construct::ConstructArgs;
 use super::entities::{FnDeclId, Found, TArg};
 use super::path::{Miss, Target};
 use super::{
-    builtin_call, class_deduction, compiler_builtin, construct, expr, member, path, resolve_type,
+    assign, builtin_call, class_deduction, compiler_builtin, construct, expr, member, path, resolve_type,
     template_args,
 };
 use crate::ast::{self, ExprKind as AstKind, InitClause, TemplateArg};
@@ -59,12 +59,34 @@ pub(super) fn check<'a>(
                 }
             }
         }
+        AstKind::Paren(_)
+            if let Some(Arg::Functions(decls, explicit, _)) = arguments::functions_named(cx, callee) =>
+        {
+            parenthesised_call(cx, &decls, explicit, args, span)
+        }
         _ => {
             let function = expr::check(cx, callee);
             let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
             known::call_value(cx, function, args, span)
         }
     }
+}
+
+/// `(f)(args)`: a name in parentheses is not looked up by the arguments (C++14 [basic.lookup.argdep.1]).
+fn parenthesised_call<'a>(
+    cx: &mut Checker<'a>,
+    decls: &[FnDeclId],
+    explicit: Option<&'a [TemplateArg]>,
+    args: &'a [ast::Expr],
+    span: Span,
+) -> Expr {
+    let explicit = explicit.map(|args| template_args::explicit(cx, args));
+    let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
+    let is_member = decls.iter().any(|&decl| cx.functions.decl(decl).owner.is_some());
+    let object = if is_member { method::this_object(cx, span) } else { None };
+    let name = decls.first().and_then(|&decl| cx.functions.decl(decl).ast.name.ordinary());
+    let name = name.map_or("", |name| name.as_str());
+    known::overloaded(cx, name, decls, explicit, object, args, span)
 }
 
 fn path_call<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, args: &'a [ast::Expr], span: Span) -> Expr {
@@ -111,10 +133,33 @@ fn path_call<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, args: &'a [ast::Expr
             known::overloaded(cx, name.as_str(), &decls, None, None, args, span)
         }
         Err(miss) => {
+            if names_assignment(path)
+                && let Some(object) = method::this_object(cx, span)
+            {
+                let object = member::as_naming_class(cx, object, path);
+                return implicit_assignment(cx, object, args, span);
+            }
             path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "function");
             cx.poison(span)
         }
     }
+}
+
+/// Whether a name is `operator=`, which every class has.
+fn names_assignment(path: &ast::Path) -> bool {
+    let operator = path.segments.last().and_then(|last| last.operator.as_ref());
+    matches!(operator, Some(ast::OperatorName::Assign(ast::AssignOp(None))))
+}
+
+/// A call of the assignment that a class has without declaring it, by its name.
+fn implicit_assignment<'a>(cx: &mut Checker<'a>, object: Expr, args: &'a [ast::Expr], span: Span) -> Expr {
+    let [value] = args else {
+        let message = format!("`operator=` takes 1 argument, not {}", args.len());
+        cx.error("argument-count", span, message);
+        return cx.poison(span);
+    };
+    let value = expr::check(cx, value);
+    assign::store_value(cx, object, value, span)
 }
 
 fn target_call<'a>(

@@ -5,10 +5,11 @@ use super::checker::Checker;
 use super::construct::ConstructArgs;
 use super::expr::known_constant;
 use super::values::is_addressable;
-use super::{construct, convert, expr, resolve_type};
+use super::{construct, convert, expr, odr_use, resolve_type};
 use crate::ast::{self, CastKind as Written};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diagnostics::Span;
+use anymetal_ir::Space;
 
 pub(super) fn check<'a>(
     cx: &mut Checker<'a>,
@@ -26,17 +27,18 @@ pub(super) fn check<'a>(
     if to.ty.is_error() || value.ty.ty.is_error() {
         return cx.poison(span);
     }
-    explicit(cx, value, to, kind == Written::Reinterpret, span)
+    explicit(cx, value, to, kind, span)
 }
 
 /// The explicit conversion of a value to a type.
-pub(super) fn explicit(cx: &mut Checker<'_>, value: Expr, to: QualTy, reinterpret: bool, span: Span) -> Expr {
+pub(super) fn explicit(cx: &mut Checker<'_>, value: Expr, to: QualTy, kind: Written, span: Span) -> Expr {
     if to.ty == Ty::VOID {
+        odr_use::check_discarded(cx, &value);
         let value = cx.values().rvalue(value);
         return Expr::value(ExprKind::Cast(CastKind::ToVoid, Box::new(value)), Ty::VOID, span);
     }
     if let TyKind::Reference { to: referent, rvalue } = *cx.types.kind(to.ty) {
-        return to_reference(cx, value, referent, rvalue, span);
+        return to_reference(cx, value, (referent, rvalue), kind, span);
     }
     if value.ty.ty == to.ty {
         return Expr { span, ..cx.values().rvalue(value) };
@@ -51,7 +53,7 @@ pub(super) fn explicit(cx: &mut Checker<'_>, value: Expr, to: QualTy, reinterpre
     if value.ty.ty.is_error() {
         return value;
     }
-    match to_builtin(cx, &value, to.ty, reinterpret, span) {
+    match to_builtin(cx, &value, to.ty, kind, span) {
         Some(result) => result,
         None => {
             let (from, wanted) = (cx.show(value.ty), cx.show(to));
@@ -64,7 +66,7 @@ pub(super) fn explicit(cx: &mut Checker<'_>, value: Expr, to: QualTy, reinterpre
 fn from_record(cx: &mut Checker<'_>, value: Expr, to: QualTy, span: Span) -> Expr {
     // Explicit operators compete with the others.
     if let Some(inner) = convert::cast_by_operator(cx, &value, to.ty) {
-        return explicit(cx, inner, to, false, span);
+        return explicit(cx, inner, to, Written::CStyle, span);
     }
     if convert::conversion_of(cx, &value, to.unqualified(), true).is_some() {
         return convert::perform(cx, value, to.unqualified());
@@ -74,13 +76,27 @@ fn from_record(cx: &mut Checker<'_>, value: Expr, to: QualTy, span: Span) -> Exp
         convert::report_none(&cx.types, &mut cx.diagnostics, &value, to, "by a cast");
         return cx.poison(span);
     }
-    explicit(cx, inner, to, false, span)
+    explicit(cx, inner, to, Written::CStyle, span)
 }
 
-fn to_reference(cx: &mut Checker<'_>, value: Expr, to: QualTy, rvalue: bool, span: Span) -> Expr {
+fn to_reference(
+    cx: &mut Checker<'_>,
+    value: Expr,
+    (to, rvalue): (QualTy, bool),
+    kind: Written,
+    span: Span,
+) -> Expr {
+    let drops = (value.ty.is_const && !to.is_const && to.space != Space::Constant)
+        || (value.ty.is_volatile && !to.is_volatile);
+    if drops && kind == Written::Static && value.is_place {
+        let (from, wanted) = (cx.show(value.ty), cx.show(to));
+        let message = format!("a `static_cast` from `{from}` to a reference to `{wanted}` drops qualifiers");
+        cx.error("bad-cast", span, message);
+        return cx.poison(span);
+    }
     let place = if value.is_place {
         value
-    } else if rvalue || to.is_const {
+    } else if (rvalue || to.is_const) && kind != Written::Reinterpret {
         let converted = convert::to_type(cx, value, to.unqualified(), "by a cast");
         expr::materialize(converted)
     } else {
@@ -118,11 +134,20 @@ fn to_reference(cx: &mut Checker<'_>, value: Expr, to: QualTy, rvalue: bool, spa
     if rvalue { cx.values().as_xvalue(place) } else { place }
 }
 
-fn to_builtin(cx: &mut Checker<'_>, value: &Expr, to: Ty, reinterpret: bool, span: Span) -> Option<Expr> {
+fn to_builtin(cx: &mut Checker<'_>, value: &Expr, to: Ty, kind: Written, span: Span) -> Option<Expr> {
     let from = value.ty.ty;
+    let reinterpret = kind == Written::Reinterpret;
     let value = value.clone();
     match (cx.types.kind(from).clone(), cx.types.kind(to).clone()) {
         (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Scalar(_) | TyKind::Enum(_)) => {
+            if let TyKind::Enum(id) = *cx.types.kind(to)
+                && !cx.enums.get(id).is_complete
+            {
+                cx.error("incomplete-type", span, "the enumeration is used before it is complete");
+                return Some(cx.poison(span));
+            }
+            // C++14 [expr.reinterpret.cast.2]
+            (!reinterpret || from == to).then_some(())?;
             Some(cx.values().cast_value(CastKind::Convert, value, to, span))
         }
         (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Vector { .. }) => Some(splat_to(cx, value, to)),
@@ -152,6 +177,10 @@ fn to_builtin(cx: &mut Checker<'_>, value: &Expr, to: Ty, reinterpret: bool, spa
             if !reinterpret && convert::conversion_of(cx, &value, QualTy::plain(to), false).is_some() {
                 return Some(convert::perform(cx, value, QualTy::plain(to)));
             }
+            // C++14 [expr.static.cast.11]
+            let keeps = (b.is_const || !a.is_const) && (b.is_volatile || !a.is_volatile);
+            let is_static = keeps && (a.ty == Ty::VOID || convert::is_derived(cx, b.ty, a.ty));
+            (kind != Written::Static || is_static).then_some(())?;
             Some(cx.values().cast_value(CastKind::Pointer, value, to, span))
         }
         (TyKind::Pointer(_), TyKind::Scalar(ScalarTy::Bool)) => {

@@ -11,7 +11,7 @@ use crate::hir::{
 };
 use anymetal_abi::logging::LogSite;
 use anymetal_diagnostics::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
 /// Old ids to new ones, in the order they are met.
@@ -52,6 +52,8 @@ pub(super) struct ProgramData {
     globals: Vec<Global>,
     /// Constant tables without names, by type and bytes.
     tables: FxHashMap<(Ty, Vec<u8>), GlobalId>,
+    /// Constants of enclosing functions in local classes, one for each mention (see `odr_use`).
+    pub(super) outer_constants: FxHashSet<GlobalId>,
     threadgroup_vars: Vec<ThreadgroupVar>,
     log_sites: Vec<LogSite>,
     function_constants: Vec<FunctionConstant>,

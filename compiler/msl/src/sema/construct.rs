@@ -6,7 +6,7 @@ use super::function::Functions;
 use super::init::ListForm;
 use super::overload::{Call, NoOverload};
 use super::{call, cast, convert, init, narrowing, operator, overload, record};
-use crate::ast::{FunctionBody, InitClause};
+use crate::ast::{self, FunctionBody, InitClause};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -45,6 +45,11 @@ pub(super) fn object<'a>(cx: &mut Checker<'a>, ty: QualTy, args: ConstructArgs<'
     }
     let args = match args {
         ConstructArgs::Brace(clauses) => {
+            let ty = match cx.types.as_array(ty.ty) {
+                // `T{1, 2}` of `using T = int[];`
+                Some((elem, 0)) => ty.with_ty(cx.types.array(elem, clauses.len() as u64)),
+                _ => ty,
+            };
             let is_flat = matches!(cx.types.kind(ty.ty), TyKind::Vector { .. } | TyKind::Matrix { .. });
             if !is_flat || clauses.iter().any(|clause| !clause.designators.is_empty()) {
                 return init::list_value(cx, clauses, ty.unqualified(), ListForm::Direct, span);
@@ -70,7 +75,7 @@ fn scalar<'a>(cx: &mut Checker<'a>, ty: QualTy, args: Vec<Arg<'a>>, span: Span) 
     let mut args = args.into_iter();
     match (args.next(), args.next()) {
         (None, _) => cx.values().zero(ty.ty, span),
-        (Some(Arg::Expr(value)), None) => cast::explicit(cx, value, ty, false, span),
+        (Some(Arg::Expr(value)), None) => cast::explicit(cx, value, ty, ast::CastKind::CStyle, span),
         (Some(Arg::List(clauses, at)), None) => init::list_value(cx, clauses, ty, ListForm::Copy, at),
         _ => {
             let shown = cx.show(ty);
@@ -105,7 +110,7 @@ fn vector<'a>(cx: &mut Checker<'a>, ty: Ty, args: Vec<Arg<'a>>, shortage: Shorta
     }
     if values.len() == 1 {
         let value = values.remove(0);
-        return cast::explicit(cx, value, QualTy::plain(ty), false, span);
+        return cast::explicit(cx, value, QualTy::plain(ty), ast::CastKind::CStyle, span);
     }
     let mut parts = Vec::with_capacity(values.len());
     let mut count = 0u32;
@@ -191,7 +196,7 @@ fn matrix<'a>(cx: &mut Checker<'a>, ty: Ty, args: Vec<Arg<'a>>, span: Span) -> E
     }
     if values.len() == 1 {
         let value = values.remove(0);
-        return cast::explicit(cx, value, QualTy::plain(ty), false, span);
+        return cast::explicit(cx, value, QualTy::plain(ty), ast::CastKind::CStyle, span);
     }
     let column = cx.types.vector(elem, rows);
     let is_columns =

@@ -364,27 +364,26 @@ pub(super) fn from_param_type<'a>(
     from_type(cx, pat, ty, deduced)
 }
 
-/// Deduces from one argument of a call: `place` tells whether the argument designates memory.
+/// Deduces from one argument of a call.
 pub(super) fn from_call_arg<'a>(
     cx: &mut Checker<'a>,
     pat: &Pat<'a>,
     arg: QualTy,
-    place: bool,
+    is_lvalue: bool,
     deduced: &mut Deduced,
 ) -> bool {
     match pat {
         Pat::Fixed(_) | Pat::Opaque => true,
         Pat::Reference { to, rvalue } => {
             if *rvalue
-                && place
+                && is_lvalue
                 && let Pat::Param(n, quals) = **to
                 && quals == Qualifiers::default()
             {
-                // A forwarding reference to a place.
+                // A forwarding reference to an lvalue.
                 let reference = QualTy::plain(cx.types.reference(arg, false));
                 return bind(&cx.types, deduced, n, TArg::Type(reference));
             }
-            let arg = if place { arg } else { arg.unqualified() };
             if from_type(cx, to, arg, deduced) {
                 return true;
             }

@@ -5,7 +5,7 @@ use super::entities::{FnDeclId, Found};
 use super::init::Memberwise;
 use super::special::{self, Source, Takes};
 use super::table::{ItemId, function_key};
-use super::{function, path, record, spelling};
+use super::{function, implicit_constexpr, path, record, spelling};
 use crate::ast::{self, FunctionBody, FunctionName, ItemKind, OperatorName};
 use crate::hir::{FuncId, QualTy, RecordId, TyKind};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -70,6 +70,16 @@ pub(super) fn check(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) {
     if ast.params.iter().any(|param| param.default.is_some()) {
         let message = format!("an explicitly-defaulted {name} cannot have default arguments");
         return cx.error("not-defaultable", ast.span, message);
+    }
+    let is_constant = match special {
+        Special::DefaultConstructor => implicit_constexpr::has_constant_default(cx, owner),
+        Special::Copies(how, takes) => implicit_constexpr::has_constant_copy(cx, how, takes, owner),
+        // From C++20 on.
+        Special::Destructor => true,
+    };
+    if ast.specifiers.is_constexpr && !is_constant {
+        let message = format!("defaulted definition of {name} cannot be marked constexpr");
+        cx.error("not-defaultable", ast.span, message);
     }
     if let Special::Copies(how, takes) = special {
         check_parameter(cx, (owner, func), (how, takes), name);

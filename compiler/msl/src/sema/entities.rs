@@ -56,7 +56,8 @@ pub(super) enum LocalDecl {
     /// A variable. `ty` is as declared: it may be a reference, whose local is then a pointer.
     Variable { local: LocalId, ty: QualTy, function: u32 },
     /// A captured variable inside a lambda: the field of the closure that `this` points to.
-    Capture { field: u32, record: RecordId, ty: QualTy },
+    /// `declared` is the type that the variable is declared with.
+    Capture { field: u32, record: RecordId, ty: QualTy, declared: QualTy },
     /// A variable in threadgroup memory.
     Threadgroup(ThreadgroupVarId, QualTy),
     /// A constant with static storage.
@@ -76,6 +77,8 @@ pub(super) enum LocalDecl {
 pub(super) struct Placeholders {
     /// The meaning of `auto` in the type being resolved.
     pub(super) auto_ty: Option<QualTy>,
+    /// The type that was last deduced for the `auto` of a variable.
+    pub(super) deduced_auto: Option<QualTy>,
     /// The element of packs that is meant, while an expansion is repeated.
     pub(super) pack_index: Option<usize>,
 }

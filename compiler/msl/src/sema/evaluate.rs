@@ -188,6 +188,27 @@ pub(super) fn integer_of(types: &Types, ty: Ty, value: &ConstValue) -> Option<i1
     })
 }
 
+/// Whether arithmetic on integers has a value: no division by zero, no signed overflow, no shift by a
+/// negative number or by more than the width (C++17 [expr.4], [expr.shift]).
+pub(super) fn has_value(op: BinaryOp, scalar: ScalarTy, x: u64, y: u64) -> bool {
+    if !scalar.is_integral() {
+        return true;
+    }
+    let number = |bits: u64| match scalar.is_signed() {
+        true => i128::from(eval::sign_extend(scalar.into(), bits)),
+        false => i128::from(bits),
+    };
+    let (a, b) = (number(x), number(y));
+    match op {
+        BinaryOp::Div | BinaryOp::Rem => b != 0 && holds(scalar, a / b),
+        BinaryOp::Add if scalar.is_signed() => holds(scalar, a + b),
+        BinaryOp::Sub if scalar.is_signed() => holds(scalar, a - b),
+        BinaryOp::Mul if scalar.is_signed() => a.checked_mul(b).is_some_and(|value| holds(scalar, value)),
+        BinaryOp::Shl | BinaryOp::Shr => (0..i128::from(scalar.size() * 8)).contains(&b),
+        _ => true,
+    }
+}
+
 /// The IR's operation for arithmetic on a scalar type.
 pub(super) fn ir_binary(op: BinaryOp, scalar: ScalarTy) -> BinOp {
     let signed = scalar.is_signed();

@@ -7,7 +7,8 @@ use super::entities::{Found, LocalDecl, TArg};
 use super::path::{Miss, Target};
 use super::{
     assign, call, cast, class_deduction, compiler_builtin, construct, convert, fold, function_pointer,
-    lambda, member, noexcept, operator, path, resolve_type, spelling, template_args, traits, variable, walk,
+    lambda, member, noexcept, odr_use, operator, path, resolve_type, spelling, template_args, traits,
+    variable, walk,
 };
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types};
@@ -196,6 +197,9 @@ pub(super) fn local_value(cx: &mut Checker<'_>, decl: &LocalDecl, span: Span) ->
         LocalDecl::Variable { local, ty, function } => {
             if *function != cx.function.serial && cx.function.unevaluated == 0 {
                 if let Some(value) = cx.local_constants.get(*function, *local).cloned() {
+                    if let Some(place) = odr_use::outer_constant(cx, *ty, &value, span) {
+                        return place;
+                    }
                     return constant_expr(&mut cx.data, ty.ty, value, span);
                 }
                 // A constant of a template is not known without arguments, and needs no capture.
@@ -208,7 +212,7 @@ pub(super) fn local_value(cx: &mut Checker<'_>, decl: &LocalDecl, span: Span) ->
             }
             cx.values().variable_place(*local, *ty, span)
         }
-        LocalDecl::Capture { field, record, ty } => {
+        LocalDecl::Capture { field, record, ty, .. } => {
             match lambda::capture_value(cx, *record, *field, *ty, span) {
                 Some(value) => value,
                 None => cx.poison(span),

@@ -27,7 +27,7 @@ pub(super) use definition::{find_definition, has_code, specialisation, specialis
 pub(super) use registry::Functions;
 pub(super) use signature::{
     add_param_types, args_with_deduction, param_pattern, param_types, patterns_of, signature,
-    with_param_names,
+    with_param_names, with_signature_names,
 };
 
 /// A declared function.
@@ -222,7 +222,9 @@ fn instantiation_text(cx: &Checker<'_>, id: FnDeclId, args: &[TArg]) -> String {
 pub(super) fn mentions_auto(ty: &ast::Type) -> bool {
     match &ty.kind {
         TypeKind::Auto | TypeKind::DecltypeAuto => true,
-        TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => mentions_auto(inner),
+        TypeKind::Pointer(inner)
+        | TypeKind::Reference { referent: inner, .. }
+        | TypeKind::Function { ret: inner, .. } => mentions_auto(inner),
         _ => false,
     }
 }

@@ -73,6 +73,15 @@ pub(super) fn initial_value<'a>(cx: &mut Checker<'a>, ty: QualTy, init: &'a Init
             }
         },
         Initialiser::Paren(args) => {
+            if let [ast::Expr { kind: Ast::InitList(_), span: at }] = args.as_slice()
+                && (cx.types.referent(ty.ty).is_some() || cx.types.scalar_repr(ty.ty).is_some())
+            {
+                let shown = cx.show(ty);
+                let message =
+                    format!("cannot initialize type `{shown}` with a parenthesized initializer list");
+                cx.error("init-list", *at, message);
+                return cx.poison(span);
+            }
             let Some(args) = call::check_args(cx, args) else { return cx.poison(span) };
             if cx.types.referent(ty.ty).is_some() {
                 return bound_argument(cx, args, to, span);

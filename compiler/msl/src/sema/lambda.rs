@@ -12,12 +12,12 @@ use super::entities::{Found, LocalDecl};
 use super::fn_context::LocalConstants;
 use super::record::{Member, NamedRecord, RecordState};
 use super::scopes::ScopeKind;
-use super::{call, convert, expr, init, lookup, operator, uninstantiated};
+use super::{call, convert, expr, function, init, lookup, operator, record, resolve_type, uninstantiated};
 use crate::ast::{
     self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
     TemplateParamKind, TemplateParams, TypeKind,
 };
-use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty, Types};
+use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty, TyKind, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -29,13 +29,18 @@ struct Capture {
     name: Name,
     /// The member's type: a pointer for a capture by reference.
     ty: Ty,
-    /// What the name means inside: the variable's declared type, or a reference to it.
+    /// What the name means inside: the variable's type, or a reference to it.
+    meaning: QualTy,
+    /// The type that the variable is declared with, which `decltype` names.
     declared: QualTy,
     value: Expr,
 }
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) -> Expr {
     check_captures(cx, lambda);
+    if !check_result(cx, lambda) {
+        return cx.poison(span);
+    }
     let captures = captures_of(cx, lambda, span);
     // The type of a closure depends on the arguments of the template that it is in.
     let dependent = if cx.diagnostics.in_template() { DEPENDENT } else { "" };
@@ -52,7 +57,8 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Spa
     let mut names = FxHashMap::default();
     let mut values = Vec::new();
     for (n, capture) in captures.into_iter().enumerate() {
-        let decl = LocalDecl::Capture { field: n as u32, record, ty: capture.declared };
+        let (ty, declared) = (capture.meaning, capture.declared);
+        let decl = LocalDecl::Capture { field: n as u32, record, ty, declared };
         names.insert(capture.name, decl);
         fields.push(FieldInfo {
             name: capture.name,
@@ -106,6 +112,25 @@ fn check_captures<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda) {
             // Other names are reported where the body uses them.
             _ => {}
         }
+    }
+}
+
+/// Whether the written result type is one that functions have; reported if not.
+fn check_result<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda) -> bool {
+    let Some(ret) = lambda.ret.as_ref().filter(|ret| !function::mentions_auto(ret)) else { return true };
+    // What depends on the lambda's parameters is not known here.
+    let Ok(ty) = cx.quietly(|cx| resolve_type::resolve(cx, ret)) else { return true };
+    if !cx.checks_everything || cx.is_dependent(ty.ty) {
+        return true;
+    }
+    match cx.types.kind(ty.ty) {
+        TyKind::Array(..) => {
+            let message = format!("function cannot return array type `{}`", cx.show(ty));
+            cx.error("bad-result", ret.span, message);
+            false
+        }
+        TyKind::Record(_) => record::complete_type(cx, ty.ty, ret.span),
+        _ => true,
     }
 }
 
@@ -218,7 +243,7 @@ fn capture_of_this(cx: &mut Checker<'_>, place: Expr, copies: bool) -> Option<Ca
     }
     let (ty, span) = (cx.types.pointer(place.ty), place.span);
     let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
-    Some(Capture { name, ty, declared: QualTy::plain(ty), value })
+    Some(Capture { name, ty, meaning: QualTy::plain(ty), declared: QualTy::plain(ty), value })
 }
 
 /// The variable of the current function (or capture of the current lambda) of that name.
@@ -248,13 +273,14 @@ fn capture(
     span: Span,
 ) -> Option<Capture> {
     // A copy in the enclosing lambda is const there; its type here is the declared type of the variable.
-    let declared = match decl {
-        LocalDecl::Variable { ty, .. } | LocalDecl::Capture { ty, .. } => *ty,
+    let (meaning, declared) = match decl {
+        LocalDecl::Variable { ty, .. } => (*ty, *ty),
+        LocalDecl::Capture { ty, declared, .. } => (*ty, *declared),
         _ => panic!("only variables are captured"),
     };
-    let declared = cx.types.referent(declared.ty).unwrap_or(declared);
+    let meaning = cx.types.referent(meaning.ty).unwrap_or(meaning);
     let place = expr::local_value(cx, decl, span);
-    captured(cx, name, place, declared, by_reference)
+    Some(Capture { declared, ..captured(cx, name, place, meaning, by_reference)? })
 }
 
 /// A value, or the place that it is read from or that is referred to, under a name.
@@ -262,7 +288,7 @@ fn captured(
     cx: &mut Checker<'_>,
     name: Name,
     place: Expr,
-    declared: QualTy,
+    meaning: QualTy,
     by_reference: bool,
 ) -> Option<Capture> {
     if place.ty.ty.is_error() {
@@ -270,19 +296,19 @@ fn captured(
     }
     let span = place.span;
     if by_reference && place.is_place {
-        let declared = QualTy::plain(cx.types.reference(place.ty, false));
+        let meaning = QualTy::plain(cx.types.reference(place.ty, false));
         let ty = cx.types.pointer(place.ty);
         let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
-        return Some(Capture { name, ty, declared, value });
+        return Some(Capture { name, ty, meaning, declared: meaning, value });
     }
-    let declared = QualTy { space: Space::Thread, ..declared };
-    let ty = declared.ty;
+    let meaning = QualTy { space: Space::Thread, ..meaning };
+    let ty = meaning.ty;
     let value = if cx.types.as_array(ty).is_some() {
         init::copied_array(cx, place)
     } else {
         convert::copied(cx, place)
     };
-    Some(Capture { name, ty, declared, value })
+    Some(Capture { name, ty, meaning, declared: meaning, value })
 }
 
 /// Reports a variable of an enclosing function in a lambda, or in a method of a local class.

@@ -6,7 +6,9 @@ use super::entities::Found;
 use super::expr::after;
 use super::overload::is_pack;
 use super::values::arithmetic_scalar;
-use super::{ambiguity, call, convert, expr, function_table, operator, path, record, variable};
+use super::{
+    access, ambiguity, call, convert, data_member, expr, function_table, operator, path, record, variable,
+};
 use crate::ast;
 use crate::hir::{ConstValue, Expr, ExprKind, MAX_VECTOR_LEN, QualTy, RecordId, Ty, TyKind, Types};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -62,8 +64,15 @@ pub(super) fn as_naming_class<'a>(cx: &mut Checker<'a>, object: Expr, member: &'
     let count = member.segments.len() - 1;
     let class = cx.quietly(|cx| path::resolve_prefix(cx, member, count));
     let Ok(Ok(target)) = class else { return object };
+    let (span, is_record) = (member.span, cx.types.as_record(object.ty.ty).is_some());
+    if is_record && !record::complete_type(cx, object.ty.ty, span) {
+        return cx.poison(span);
+    }
     match path::type_of_found(&cx.records, &target.found) {
         Some(class) if convert::is_derived(cx, object.ty.ty, class.ty) => {
+            if !access::check_base(cx, object.ty.ty, class.ty, span) {
+                return cx.poison(span);
+            }
             let object = expr::materialize(object);
             convert::upcast_place(cx, object, class.ty)
         }
@@ -170,10 +179,11 @@ fn field_place(cx: &mut Checker<'_>, object: Expr, record: RecordId, path: &[u32
         let Some(field) = cx.types.record(at).fields.get(index as usize) else {
             return cx.poison(span);
         };
-        let (ty, is_reference) = (field.ty, field.is_reference);
+        let (name, ty, is_reference) = (field.name, field.ty, field.is_reference);
+        let is_mutable = place.ty.is_const && data_member::is_mutable(&cx.records, at, name);
         let qual = QualTy {
             ty: ty.ty,
-            is_const: place.ty.is_const || ty.is_const,
+            is_const: (place.ty.is_const && !is_mutable) || ty.is_const,
             is_volatile: place.ty.is_volatile || ty.is_volatile,
             space: place.ty.space,
         };

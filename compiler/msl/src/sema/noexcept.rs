@@ -46,7 +46,7 @@ fn declares_noexcept(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) -> bool
     let (scope, params) = (cx.functions.inst(func).scope, cx.functions.inst(func).params.clone());
     let holds = cx.quietly(|cx| {
         cx.in_scope(scope, |cx| {
-            function::with_param_names(cx, ast, &params, |cx| {
+            function::with_signature_names(cx, ast, &params, |cx| {
                 cx.function.unevaluated += 1;
                 let value = expr::check(cx, condition);
                 cx.function.unevaluated -= 1;
@@ -63,7 +63,7 @@ pub(super) fn check_specifier(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId
     let Noexcept::If(condition) = &ast.noexcept else { return };
     let (scope, params) = (cx.functions.inst(func).scope, cx.functions.inst(func).params.clone());
     cx.in_scope(scope, |cx| {
-        function::with_param_names(cx, ast, &params, |cx| {
+        function::with_signature_names(cx, ast, &params, |cx| {
             cx.function.unevaluated += 1;
             let value = expr::check(cx, condition);
             cx.function.unevaluated -= 1;
@@ -72,6 +72,24 @@ pub(super) fn check_specifier(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId
             }
         });
     });
+}
+
+/// Checks the condition of an instance's `noexcept(…)` where the function is first used
+/// (C++17 [temp.inst.14]).
+pub(super) fn check_used(cx: &mut Checker<'_>, func: FuncId, span: Span) {
+    let Some(decl) = cx.functions.inst(func).origin.decl() else { return };
+    let data = cx.functions.decl(decl);
+    let is_instance =
+        data.template.is_some() || data.owner.is_some_and(|owner| cx.records.get(owner).template.is_some());
+    let has_condition = matches!(data.ast.noexcept, Noexcept::If(_));
+    let is_needed = cx.checks_everything && cx.function.unevaluated == 0 && !cx.diagnostics.is_quiet();
+    if is_instance && has_condition && is_needed && cx.functions.noexcept_checked.insert(func) {
+        cx.instantiating(
+            |cx| format!("in the exception specification of `{}`, used here", cx.functions.inst(func).name),
+            span,
+            |cx| check_specifier(cx, decl, func),
+        );
+    }
 }
 
 fn callee(expr: &Expr) -> Option<FuncId> {

@@ -228,7 +228,7 @@ fn resolve_array<'a>(
     let elem = resolve(cx, elem);
     if elem.ty.is_error() {
         if is_reference(written) {
-            cx.error("bad-array-element", span, "there are no arrays of references");
+            cx.error("bad-array-element", span.last(), "there are no arrays of references");
         }
         return elem;
     }
@@ -236,7 +236,7 @@ fn resolve_array<'a>(
         matches!(cx.types.kind(elem.ty), TyKind::Void | TyKind::Function { .. } | TyKind::Reference { .. });
     if bad {
         let message = format!("there are no arrays of `{}`", cx.show(elem));
-        cx.error("bad-array-element", span, message);
+        cx.error("bad-array-element", span.last(), message);
         return QualTy::plain(Ty::ERROR);
     }
     // A length of 0 stands for `[]`, which an initialiser completes or a parameter decays.
@@ -330,8 +330,8 @@ fn decltype_inner<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> QualTy {
                     let decls = decls.clone();
                     return decltype_of_function(cx, &decls, target.args, path.span);
                 }
-                if let super::entities::Found::Local(LocalDecl::Capture { ty, .. }) = &target.found {
-                    return *ty;
+                if let super::entities::Found::Local(LocalDecl::Capture { declared, .. }) = &target.found {
+                    return *declared;
                 }
                 if let super::entities::Found::Local(LocalDecl::Variable { ty, .. }) = &target.found
                     && cx.types.referent(ty.ty).is_some()

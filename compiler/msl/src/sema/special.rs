@@ -15,9 +15,9 @@ use super::function::Functions;
 use super::init::Memberwise;
 use super::out_of_line::{self, Fit};
 use super::record::Records;
-use super::{access, convert, function, init, record};
+use super::{access, convert, data_member, destructor, function, init, noexcept, record};
 use crate::ast::{FunctionBody, FunctionName, ItemKind};
-use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind, Types};
+use crate::hir::{Expr, ExprKind, FieldInfo, FuncId, QualTy, RecordId, Ty, TyKind, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -41,6 +41,8 @@ enum Why {
     Variant,
     /// All functions take other objects.
     NoneFits,
+    /// Several functions take the object equally well.
+    Ambiguous,
     /// The class is the type of a lambda (C++17 [expr.prim.lambda.closure.11]).
     Closure,
 }
@@ -84,6 +86,7 @@ pub(super) enum Takes {
 /// Reports the use of a function that is deleted or not accessible, perhaps with an object.
 pub(super) fn check_usable(cx: &mut Checker<'_>, func: FuncId, object: Option<&Expr>, span: Span) -> bool {
     if !is_deleted(cx, func) {
+        noexcept::check_used(cx, func, span);
         return access::check_function(cx, func, object, span);
     }
     let inst = cx.functions.inst(func);
@@ -129,9 +132,14 @@ pub(super) fn report_deletion(
         Why::Part => format!("{part} has none that can be used"),
         Why::Variant => format!("{part} of the union has one that is not trivial"),
         Why::NoneFits => "none that the class declares takes this object".to_owned(),
+        Why::Ambiguous => "several that the class declares take this object".to_owned(),
         Why::Closure => "the class is the type of a lambda".to_owned(),
     };
-    let verdict = if deletion.why == Why::NoneFits { "does not fit" } else { "is deleted" };
+    let verdict = match deletion.why {
+        Why::NoneFits => "does not fit",
+        Why::Ambiguous => "is ambiguous",
+        _ => "is deleted",
+    };
     let message = format!("the {what} of `{shown}` {verdict}");
     diagnostics.report(Diagnostic::error("deleted-function", span, message).with_note(deletion.span, reason));
 }
@@ -182,11 +190,16 @@ fn copying_of_class(cx: &mut Checker<'_>, how: Memberwise, record: RecordId, fro
     let declared = declared_copies(cx, how, record);
     let (copies, moves) = (has(&declared, Takes::Copy), has(&declared, Takes::Move));
     let mut best: Option<(Conversion, Copying)> = None;
+    let mut is_ambiguous = false;
     let mut consider = |found: Option<Conversion>, copying: Copying| {
-        if let Some(found) = found
-            && best.is_none_or(|(known, _)| found < known)
-        {
-            best = Some((found, copying));
+        let Some(found) = found else { return };
+        match best {
+            Some((known, _)) if found == known => is_ambiguous = true,
+            Some((known, _)) if found > known => {}
+            _ => {
+                best = Some((found, copying));
+                is_ambiguous = false;
+            }
         }
     };
     for &(decl, takes) in &declared {
@@ -229,6 +242,9 @@ fn copying_of_class(cx: &mut Checker<'_>, how: Memberwise, record: RecordId, fro
         }
     }
     match best {
+        Some(_) if is_ambiguous => {
+            Copying::Deleted(deletion_of(&cx.records, record, Why::Ambiguous, Name::EMPTY))
+        }
         Some((_, copying)) => copying,
         None => Copying::Deleted(deletion_of(&cx.records, record, Why::NoneFits, Name::EMPTY)),
     }
@@ -363,7 +379,10 @@ fn find_parts_deletion(
     parts.extend(empty.map(|&(base, _)| (Name::EMPTY, QualTy::plain(cx.records.get(base).ty), false)));
     parts.into_iter().find_map(|(name, ty, is_reference)| {
         let why = if is_reference {
-            (how == Memberwise::Assign).then_some(Why::Reference)
+            let is_copied = how == Memberwise::Construct && source != Source::Moved;
+            let is_refused = how == Memberwise::Assign
+                || (is_copied && data_member::is_rvalue_reference(cx, record, name));
+            is_refused.then_some(Why::Reference)
         } else if how == Memberwise::Assign && ty.is_const {
             Some(Why::Const)
         } else if is_union && init::copies_by_code(cx, how, ty.ty) {
@@ -383,7 +402,12 @@ fn is_part_deleted(
     source: Source,
 ) -> bool {
     let of_base = member == Name::EMPTY;
-    let from = QualTy { is_const: ty.is_const || source == Source::Const, space: Space::Thread, ..ty };
+    if how == Memberwise::Construct && !destructor::is_usable_in(cx, class, ty.ty, of_base) {
+        return true;
+    }
+    let is_const =
+        ty.is_const || (source == Source::Const && !data_member::is_mutable(&cx.records, class, member));
+    let from = QualTy { is_const, space: Space::Thread, ..ty };
     let place = Expr::place(ExprKind::Undef, from, Span::NONE);
     let place = if source == Source::Moved { cx.values().as_xvalue(place) } else { place };
     match copying(cx, how, &place) {
@@ -406,7 +430,12 @@ pub(super) fn default_deletion(
 ) -> Option<Deletion> {
     let info = types.record(record);
     if info.is_union {
-        return None;
+        // C++14 [class.ctor.5]
+        let inits = &records.get(record).field_inits;
+        let is_const = |field: &FieldInfo| field.ty.is_const && field.name != Name::EMPTY;
+        let all_const = !info.fields.is_empty() && info.fields.iter().all(is_const);
+        let is_deleted = all_const && inits.iter().all(Option::is_none);
+        return is_deleted.then(|| deletion_of(records, record, Why::Const, info.fields[0].name));
     }
     let fields = info.fields.clone();
     let inits = records.get(record).field_inits.clone();

@@ -15,9 +15,10 @@ pub(super) use returns::refuse_void;
 
 use self::range_for::RangeFor;
 use super::checker::Checker;
-use super::{evaluate, expr, lint, variable};
+use super::entities::{Found, LocalDecl};
+use super::{evaluate, expr, function, lint, lookup, variable};
 use crate::ast::{self, StmtKind as AstStmt};
-use crate::hir::{Block, ConstValue, ExprKind, Stmt, StmtKind};
+use crate::hir::{Block, ConstValue, ExprKind, QualTy, Stmt, StmtKind};
 use anymetal_diagnostics::Span;
 
 /// Checks statements in the current block scope.
@@ -63,11 +64,7 @@ fn check<'a>(cx: &mut Checker<'a>, stmt: &'a ast::Stmt, out: &mut Vec<Stmt>) {
                 push(out, StmtKind::Expr(value), span);
             }
         }
-        AstStmt::Variables(variables) => {
-            for variable in variables {
-                variable::check_local(cx, variable, out);
-            }
-        }
+        AstStmt::Variables(variables) => check_variables(cx, variables, out),
         AstStmt::Item(item) => local_item::check(cx, item, out),
         AstStmt::Items(items) => items.iter().for_each(|item| local_item::check(cx, item, out)),
         AstStmt::If { is_constexpr, init, cond, declared, then, otherwise } => cx.in_block(|cx| {
@@ -108,6 +105,31 @@ fn check<'a>(cx: &mut Checker<'a>, stmt: &'a ast::Stmt, out: &mut Vec<Stmt>) {
     }
 }
 
+/// The variables of one declaration, for all of which `auto` is one type (C++14 [dcl.spec.auto.7]).
+fn check_variables<'a>(cx: &mut Checker<'a>, variables: &'a [ast::Variable], out: &mut Vec<Stmt>) {
+    let mut first: Option<(QualTy, &ast::Variable)> = None;
+    for variable in variables {
+        cx.placeholders.deduced_auto = None;
+        variable::check_local(cx, variable, out);
+        let has_auto = variables.len() > 1 && function::mentions_auto(&variable.ty);
+        let Some(deduced) = cx.placeholders.deduced_auto.filter(|_| has_auto) else { continue };
+        match first {
+            Some((known, other))
+                if known != deduced && !cx.is_dependent(known.ty) && !cx.is_dependent(deduced.ty) =>
+            {
+                let (a, b) = (cx.show(known), cx.show(deduced));
+                let (name, other) = (variable.declarator.name, other.declarator.name);
+                let message = format!(
+                    "`auto` deduced as `{a}` in declaration of `{other}` and as `{b}` in declaration of `{name}`"
+                );
+                cx.error("auto-not-allowed", variable.span, message);
+            }
+            Some(_) => {}
+            None => first = Some((deduced, variable)),
+        }
+    }
+}
+
 /// What stands before the condition of an `if` or `switch`, and the variable that is the condition.
 fn condition_declarations<'a>(
     cx: &mut Checker<'a>,
@@ -119,7 +141,16 @@ fn condition_declarations<'a>(
         check(cx, init, out);
     }
     if let Some(declared) = declared {
+        let errors = cx.diagnostics.error_count();
         variable::check_local(cx, declared, out);
+        // C++14 [stmt.stmt.2]
+        let ty = lookup::unqualified(cx, declared.declarator.name);
+        if let Some(Found::Local(LocalDecl::Variable { ty, .. })) = ty
+            && cx.types.as_array(ty.ty).is_some()
+            && cx.diagnostics.error_count() == errors
+        {
+            cx.error("bad-variable", declared.span, "an array type is not allowed here");
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod graphics;
 mod kernels;
 mod objects;
 mod reject;
+mod standard;
 mod whole_program;
 
 use super::Unit;

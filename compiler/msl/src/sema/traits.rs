@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::diagnostics::Diagnostics;
 use super::special::Triviality;
 use super::values::bit_field;
-use super::{construct, convert, expr, record, resolve_type, special};
+use super::{construct, convert, expr, function_pointer, record, resolve_type, special};
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
@@ -30,6 +30,13 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
             {
                 let message = "invalid application of `sizeof` to an array without a bound";
                 cx.error("no-size", span, message);
+                return cx.poison(span);
+            }
+            let names_function = !value.is_place
+                && cx.types.pointed_function(value.ty.ty).is_some()
+                && function_pointer::is_function_name(inner);
+            if names_function {
+                cx.error("no-size", span, "a function has no size");
                 return cx.poison(span);
             }
             size_of(cx, value.ty, span)

@@ -111,7 +111,7 @@ fn excludes<'a>(cx: &mut Checker<'a>, a: &Found<'a>, b: &Found<'a>) -> bool {
             a.iter().any(|&a| b.iter().any(|&b| are_other_functions(cx, a, b)))
         }
         (Found::Functions(_), Found::Variable(_)) | (Found::Variable(_), Found::Functions(_)) => true,
-        (Found::Variable(a), Found::Variable(b)) => a.variable.id != b.variable.id && !b.variable.is_extern,
+        (Found::Variable(a), Found::Variable(b)) => a.variable.id != b.variable.id && a.scope != b.scope,
         (Found::Type(a), Found::Type(b)) => a.ty != b.ty && !cx.is_dependent(a.ty) && !cx.is_dependent(b.ty),
         (Found::ClassTemplate(a), Found::ClassTemplate(b)) => !pattern::same_template(a, b),
         (Found::Variable(_), Found::AliasTemplate(_) | Found::ClassTemplate(_))
@@ -121,12 +121,17 @@ fn excludes<'a>(cx: &mut Checker<'a>, a: &Found<'a>, b: &Found<'a>) -> bool {
     }
 }
 
-/// Whether two plain functions have the same parameters but are different functions.
+/// Whether two functions, both templates or both not, have the same parameters but are different functions.
 fn are_other_functions(cx: &mut Checker<'_>, a: FnDeclId, b: FnDeclId) -> bool {
     let namespace =
         |cx: &Checker<'_>, decl: FnDeclId| cx.scopes.enclosing_namespace(cx.functions.decl(decl).scope);
     if a == b || namespace(cx, a) == namespace(cx, b) {
         return false;
+    }
+    let [first, second] = [a, b].map(|decl| cx.functions.decl(decl).template);
+    if let (Some(first), Some(second)) = (first, second) {
+        let patterns = (function::patterns_of(cx, a), function::patterns_of(cx, b));
+        return first.params.len() == second.params.len() && patterns.0 == patterns.1;
     }
     let mut params = Vec::new();
     for decl in [a, b] {

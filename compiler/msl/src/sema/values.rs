@@ -112,8 +112,8 @@ impl Values<'_> {
             (&a.kind, &b.kind)
             && let Some(scalar) = self.types.as_scalar(ty)
         {
-            let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem) && scalar.is_integral() && *y == 0;
-            if !by_zero {
+            // What has no value is no constant expression, and remains an operation.
+            if evaluate::has_value(op, scalar, *x, *y) {
                 let ir = evaluate::ir_binary(op, scalar);
                 let bits = eval::eval_binary(ir, scalar.into(), *x, *y);
                 return Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), ty, span);

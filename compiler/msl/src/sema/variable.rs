@@ -214,7 +214,8 @@ pub(super) fn auto_type<'a>(
         other => other,
     };
     let mut deduced = vec![None];
-    let fits = deduce::from_call_arg(cx, &pattern, value.ty, value.is_place, &mut deduced);
+    let is_lvalue = value.is_place && !cx.functions.is_xvalue(&cx.types, value);
+    let fits = deduce::from_call_arg(cx, &pattern, value.ty, is_lvalue, &mut deduced);
     let Some(Some(TArg::Type(auto))) = deduced.into_iter().next().filter(|_| fits) else {
         let shown = cx.show(value.ty);
         cx.error("auto-not-allowed", span, format!("`auto` cannot be deduced from `{shown}`"));
@@ -223,6 +224,7 @@ pub(super) fn auto_type<'a>(
     let outer = cx.placeholders.auto_ty.replace(auto);
     let resolved = resolve_type::resolve(cx, ty);
     cx.placeholders.auto_ty = outer;
+    cx.placeholders.deduced_auto = Some(auto);
     (!resolved.ty.is_error()).then_some(resolved)
 }
 

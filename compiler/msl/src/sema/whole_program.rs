@@ -15,7 +15,7 @@ use super::{
     uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
-use crate::hir::{FuncId, RecordId, Ty};
+use crate::hir::{FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -242,8 +242,6 @@ fn check_member_of_template<'a>(
                 function_key(&other.name) == key
                     && (other.params.len() == function.params.len() || is_open(other) || is_open(function))
             }
-            // `S (f)(int);` is parsed as one.
-            ItemKind::Field(field) => field.name.is_some() && field.name == key,
             _ => false,
         })
     };
@@ -291,6 +289,7 @@ pub(super) fn check_stage(cx: &mut Checker<'_>, func: FuncId) {
 fn check_declared(cx: &mut Checker<'_>, decl: FnDeclId, span: Span) {
     let Some(func) = function::instantiate(cx, decl, Rc::from([]), span) else { return };
     let scope = cx.functions.inst(func).scope;
+    check_operator(cx, decl, func);
     call::check_default_arguments(cx, func, scope);
     noexcept::check_specifier(cx, decl, func);
     defaulted::check(cx, decl, func);
@@ -298,6 +297,28 @@ fn check_declared(cx: &mut Checker<'_>, decl: FnDeclId, span: Span) {
     if function::has_code(cx, func) {
         check_complete(cx, func, span);
         function::ensure_body(cx, func);
+    }
+}
+
+/// An operator that is not a member takes a class or an enumeration (C++14 [over.oper.6]).
+fn check_operator(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) {
+    use ast::OperatorName as Operator;
+    let data = cx.functions.decl(decl);
+    let ast::FunctionName::Operator(operator) = &data.ast.name else { return };
+    let is_free = data.owner.is_none() && data.template.is_none();
+    if !is_free || matches!(operator, Operator::Conversion(_) | Operator::Literal(_)) {
+        return;
+    }
+    let (span, name) = (data.ast.span, super::spelling::function(&data.ast.name));
+    let params = cx.functions.inst(func).params.clone();
+    let is_user_defined = |param: &QualTy| {
+        let ty = cx.types.referent(param.ty).map_or(param.ty, |to| to.ty);
+        matches!(cx.types.kind(ty), TyKind::Record(_) | TyKind::Enum(_)) || cx.is_dependent(ty)
+    };
+    if !params.iter().any(is_user_defined) {
+        let message =
+            format!("overloaded `{name}` must have at least one parameter of class or enumeration type");
+        cx.error("operator-operands", span, message);
     }
 }
 
@@ -421,7 +442,11 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
                 let decl = VarDecl { variable, template: None, scope };
                 variable::global_of(cx, decl, None, variable.span);
             } else {
-                cx.in_scope(scope, |cx| resolve_type::resolve(cx, &variable.ty));
+                let ty = cx.in_scope(scope, |cx| resolve_type::resolve(cx, &variable.ty));
+                if variable.is_inline && !cx.is_dependent(ty.ty) {
+                    // It is a definition (C++17 [class.static.data.2]).
+                    record::complete_type(cx, ty.ty, variable.span);
+                }
             }
         }
         ItemKind::Field(field) => {

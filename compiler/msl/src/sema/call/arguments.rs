@@ -4,7 +4,7 @@ use super::Arg;
 use crate::ast::{self, ExprKind as AstKind, InitClause, UnaryOp};
 use crate::hir::{Expr, FuncId, QualTy};
 use crate::sema::checker::Checker;
-use crate::sema::entities::Found;
+use crate::sema::entities::{FnDeclId, Found};
 use crate::sema::function::Origin;
 use crate::sema::init::ListForm;
 use crate::sema::path::Target;
@@ -49,16 +49,18 @@ pub(in crate::sema) fn check_arg<'a>(cx: &mut Checker<'a>, arg: &'a ast::Expr) -
             Ok(target) => Arg::Expr(expr::target_value(cx, target, path)),
             Err(miss) => Arg::Expr(expr::missed(cx, miss, arg.span)),
         },
-        AstKind::Unary(UnaryOp::AddressOf, inner) => match functions_named(cx, inner) {
-            Some(functions) => functions,
-            None => Arg::Expr(expr::check(cx, arg)),
-        },
+        AstKind::Paren(inner) | AstKind::Unary(UnaryOp::AddressOf, inner) => {
+            match functions_named(cx, inner) {
+                Some(functions) => functions,
+                None => Arg::Expr(expr::check(cx, arg)),
+            }
+        }
         _ => Arg::Expr(expr::check(cx, arg)),
     }
 }
 
 /// The functions that an expression names: with `&` before it they are the same.
-fn functions_named<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Option<Arg<'a>> {
+pub(super) fn functions_named<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Option<Arg<'a>> {
     match &expr.kind {
         AstKind::Paren(inner) => functions_named(cx, inner),
         // What is wrong with it is told when it is checked as an expression.
@@ -70,6 +72,21 @@ fn functions_named<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Option<Arg<
         },
         _ => None,
     }
+}
+
+/// The function that a name stands for where a pointer to a function is expected; `None` for other
+/// expressions.
+pub(in crate::sema) fn function_for<'a>(
+    cx: &mut Checker<'a>,
+    expr: &'a ast::Expr,
+    to: QualTy,
+) -> Option<Expr> {
+    cx.types.pointed_function(to.ty)?;
+    let named = match &expr.kind {
+        AstKind::Unary(UnaryOp::AddressOf, inner) => functions_named(cx, inner),
+        _ => functions_named(cx, expr),
+    };
+    named.map(|named| convert_arg(cx, named, to))
 }
 
 /// Converts an argument to its parameter's type.
@@ -107,6 +124,13 @@ pub(in crate::sema) fn default_arguments(
             cx.error("recursive-default", default.span, "a default argument needs its own value");
             return;
         }
+        if is_declared_later(cx, decl, default.span) {
+            let name = cx.functions.inst(func).name.clone();
+            let message =
+                format!("use of default argument to function `{name}` that is declared later in the class");
+            cx.error("default-argument", span, message);
+            return;
+        }
         cx.functions.defaults.push((decl, n));
         let value = cx.in_scope(scope, |cx| {
             let arg = check_arg(cx, default);
@@ -115,6 +139,18 @@ pub(in crate::sema) fn default_arguments(
         cx.functions.defaults.pop();
         values.push(value);
     }
+}
+
+/// Whether a default argument of a member is needed by one before it: those of a class are completed in their
+/// order (C++14 [class.mem.6]).
+fn is_declared_later(cx: &Checker<'_>, decl: FnDeclId, default: Span) -> bool {
+    let Some(&(outer, n)) = cx.functions.defaults.last() else { return false };
+    let [outer_fn, inner] = [outer, decl].map(|decl| cx.functions.decl(decl));
+    let outer_default = outer_fn.ast.params.get(n).and_then(|param| param.default.as_ref());
+    outer_fn.owner.is_some()
+        && inner.owner.is_some()
+        && outer_fn.template.is_none()
+        && outer_default.is_some_and(|outer| outer.span.file == default.file && outer.span.lo < default.lo)
 }
 
 /// Checks the default arguments of a function that is no template, which calls may never need, in the scope

@@ -3,14 +3,14 @@
 //! Invariant: the call that is made has a value for every parameter, of exactly its type.
 
 use super::{Arg, arguments};
-use crate::hir::{Expr, ExprKind, FuncId, QualTy};
+use crate::hir::{Expr, ExprKind, FuncId, QualTy, Ty};
 use crate::sema::checker::Checker;
 use crate::sema::entities::FnDeclId;
 use crate::sema::expr::after;
 use crate::sema::overload::Call;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{
-    ambiguity, convert, expr, function, function_pointer, overload, resolve_type, rules, special,
+    ambiguity, convert, expr, function, function_pointer, overload, record, resolve_type, rules, special,
 };
 use anymetal_diagnostics::Span;
 
@@ -98,6 +98,12 @@ pub(in crate::sema) fn function(
     values.extend(args);
     let ret = function::return_type(cx, func, span);
     if ret.ty.is_error() {
+        return cx.poison(span);
+    }
+    // A class that is passed or returned is complete (C++14 [expr.call.4]).
+    let passed = cx.functions.inst(func).params.iter().chain([&ret]).map(|ty| ty.ty);
+    let classes: Vec<Ty> = passed.filter(|&ty| cx.types.as_record(ty).is_some()).collect();
+    if cx.function.unevaluated == 0 && !classes.into_iter().all(|ty| record::complete_type(cx, ty, span)) {
         return cx.poison(span);
     }
     let call = match cx.types.referent(ret.ty) {

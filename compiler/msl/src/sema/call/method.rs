@@ -1,6 +1,6 @@
 //! Calls through an object: `x.f()`, `p->f()`, `x.Base::f()`, and `*this`.
 
-use super::{arguments, known};
+use super::{arguments, implicit_assignment, known, names_assignment};
 use crate::ast;
 use crate::hir::{Expr, ExprKind, QualTy, RecordId, Types};
 use crate::sema::checker::Checker;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// `*this`, if there is one here.
 pub(in crate::sema) fn this_object(cx: &mut Checker<'_>, span: Span) -> Option<Expr> {
-    if let Some(Found::Local(LocalDecl::Capture { field, record, ty })) = lambda::captured_this(cx) {
+    if let Some(Found::Local(LocalDecl::Capture { field, record, ty, .. })) = lambda::captured_this(cx) {
         let captured = lambda::capture_value(cx, record, field, ty, span)?;
         if cx.types.as_record(ty.ty).is_some() {
             // `[*this]`: the closure's copy.
@@ -51,6 +51,10 @@ pub(super) fn member_call<'a>(
         let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
         return known::call_value(cx, function, args, span);
     };
+    if names_assignment(member) && record::assignment_operators(cx, record).is_empty() {
+        let object = member::as_naming_class(cx, object, member);
+        return implicit_assignment(cx, object, args, span);
+    }
     let Some(found) = member_target(cx, record, member) else { return cx.poison(span) };
     if let Some(level) = log_call::method(&cx.types, &cx.names, record, member) {
         return log_call::check(cx, &object, level, args, span);

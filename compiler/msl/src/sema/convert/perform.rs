@@ -1,11 +1,11 @@
 //! Performing conversions that are known to exist: every step becomes a node.
 
-use super::user_defined;
+use super::{user_defined, viable};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::expr::known_constant;
 use crate::sema::values::is_addressable;
-use crate::sema::{access, convert, deduce, expr, record};
+use crate::sema::{access, call, convert, deduce, expr, record};
 
 /// Performs a conversion that is known to exist.
 pub(in crate::sema) fn perform(cx: &mut Checker<'_>, expr: Expr, to: QualTy) -> Expr {
@@ -17,6 +17,9 @@ pub(in crate::sema) fn perform(cx: &mut Checker<'_>, expr: Expr, to: QualTy) -> 
 
 fn bind_reference(cx: &mut Checker<'_>, expr: Expr, to: QualTy, rvalue: bool) -> Expr {
     let span = expr.span;
+    if viable::names_function(&cx.types, &expr, to.ty) {
+        return expr;
+    }
     let pointer = cx.types.pointer(to);
     let related = expr.ty.ty == to.ty || convert::is_derived(cx, expr.ty.ty, to.ty);
     let direct = expr.is_place
@@ -24,6 +27,11 @@ fn bind_reference(cx: &mut Checker<'_>, expr: Expr, to: QualTy, rvalue: bool) ->
         && related
         && expr.ty.space == to.space
         && is_addressable(&cx.types, &expr);
+    let operator = (!direct && !rvalue && !related).then(|| user_defined::reference_operator(cx, &expr, to));
+    if let Some((func, _)) = operator.flatten() {
+        let place = call::function(cx, func, Some(expr), Vec::new(), span);
+        return bind_reference(cx, place, to, rvalue);
+    }
     let place = if direct {
         if !access::check_base(cx, expr.ty.ty, to.ty, span) {
             return cx.poison(span);

@@ -4,7 +4,7 @@
 
 use super::{Conversion, Rank, perform};
 use crate::ast::{FunctionName, OperatorName};
-use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, Types};
+use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind, Types};
 use crate::sema::call::Arg;
 use crate::sema::checker::Checker;
 use crate::sema::entities::FnDeclId;
@@ -269,6 +269,36 @@ fn conversion_operator(
         candidates.push(UserCandidate { func, first, second });
     }
     best_conversion(cx, &candidates)
+}
+
+/// The conversion operator whose result, an lvalue, a reference binds to (C++14 [over.match.ref]).
+pub(super) fn reference_operator(
+    cx: &mut Checker<'_>,
+    expr: &Expr,
+    to: QualTy,
+) -> Option<(FuncId, Conversion)> {
+    let from = cx.types.as_record(expr.ty.ty)?;
+    let mut candidates = Vec::new();
+    for decl in conversion_operators(cx, from) {
+        let data = cx.functions.decl(decl);
+        if data.template.is_some() || data.ast.specifiers.is_explicit {
+            continue;
+        }
+        let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), expr.span)).ok().flatten();
+        let ret = func.and_then(|func| cx.functions.inst(func).ret);
+        let (Some(func), Some(ret)) = (func, ret) else { continue };
+        let TyKind::Reference { to: result, rvalue: false } = *cx.types.kind(ret.ty) else { continue };
+        if result.ty != to.ty && !convert::is_derived(cx, result.ty, to.ty) {
+            continue;
+        }
+        let Some(first) = overload::object_conversion(cx, func, expr) else { continue };
+        let value = stand_in(&cx.types, ret, expr.span);
+        let reference = QualTy::plain(cx.types.reference(to, false));
+        let Some(second) = convert::conversion_of(cx, &value, reference, false) else { continue };
+        candidates.push(UserCandidate { func, first, second });
+    }
+    let (best, rival) = best_conversion(cx, &candidates)?;
+    rival.is_none().then_some((best.func, best.second))
 }
 
 /// A conversion operator's instance; for a template, deduced from the wanted type.

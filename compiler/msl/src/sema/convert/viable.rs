@@ -18,7 +18,17 @@ pub(super) fn reference_binding(
     rvalue: bool,
     user: bool,
 ) -> Option<Conversion> {
+    if names_function(&cx.types, expr, to.ty) {
+        return Some(Conversion::EXACT);
+    }
     let related = expr.ty.ty == to.ty || convert::is_derived(cx, expr.ty.ty, to.ty);
+    if !rvalue
+        && user
+        && !related
+        && let Some((func, second)) = user_defined::reference_operator(cx, expr, to)
+    {
+        return Some(UserConversion::Operator(func, second).conversion());
+    }
     let is_xvalue = expr.is_place && cx.functions.is_xvalue(&cx.types, expr);
     if is_xvalue && !rvalue && !to.is_const {
         return None;
@@ -82,6 +92,12 @@ pub(super) fn reference_binding(
         });
     }
     Some(Conversion { detail: inner.detail.saturating_add(1), ..inner })
+}
+
+/// Whether an expression stands for a function of a type: its value is the pointer to it.
+pub(super) fn names_function(types: &Types, expr: &Expr, ty: Ty) -> bool {
+    let is_value = !expr.is_place && !expr.ty.ty.is_error();
+    is_value && is_function(types, ty) && types.pointee(expr.ty.ty).is_some_and(|to| to.ty == ty)
 }
 
 fn is_function(types: &Types, ty: Ty) -> bool {

@@ -3,9 +3,9 @@
 //! Invariant: no arithmetic of its own: what an operation gives is what [`anymetal_ir::eval`] says, which the
 //! interpreter and the code generators follow too.
 
-use super::machine::{Fail, Machine};
+use super::machine::{Calls, Fail, Machine};
 use super::memory::{Address, Val};
-use super::{convert_scalar, ir_binary, ir_compare, ir_unary, value_from_bytes, value_to_bytes};
+use super::{convert_scalar, has_value, ir_binary, ir_compare, ir_unary, value_from_bytes, value_to_bytes};
 use crate::hir::{BinaryOp, CastKind, CompareOp, ConstValue, Expr, ScalarTy, Ty, UnaryOp};
 use anymetal_diagnostics::Span;
 use anymetal_ir::{Scalar, eval};
@@ -14,7 +14,11 @@ impl Machine<'_, '_> {
     pub(super) fn pointer_add(&mut self, pointer: &Expr, index: &Expr, ty: Ty) -> Result<Val, Fail> {
         let at = self.address(pointer)?;
         let index = self.scalar(index)? as i64;
-        Ok(Val::Pointer(at.plus(index.wrapping_mul(self.pointee_size(ty)))))
+        let sum = at.plus(index.wrapping_mul(self.pointee_size(ty)));
+        if self.facts.calls == Calls::Constexpr && !self.is_within(sum) {
+            return Err(self.fail(pointer.span, "the pointer leaves its object"));
+        }
+        Ok(Val::Pointer(sum))
     }
 
     pub(super) fn pointer_difference(&mut self, a: &Expr, b: &Expr, span: Span) -> Result<Val, Fail> {
@@ -49,6 +53,10 @@ impl Machine<'_, '_> {
         let (x, y) = (self.elements(a)?, self.elements(b)?);
         if matches!(op, BinaryOp::Div | BinaryOp::Rem) && elem.is_integral() && y.contains(&0) {
             return Err(self.fail(span, "division by zero"));
+        }
+        if self.facts.calls == Calls::Constexpr && !x.iter().zip(&y).all(|(&x, &y)| has_value(op, elem, x, y))
+        {
+            return Err(self.fail(span, "the result is not a value of the type"));
         }
         let ir = ir_binary(op, elem);
         let elements = x.iter().zip(&y).map(|(&x, &y)| eval::eval_binary(ir, elem.into(), x, y)).collect();

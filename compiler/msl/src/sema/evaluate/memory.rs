@@ -77,6 +77,14 @@ impl Machine<'_, '_> {
         Ok(Address { alloc: self.memory.len() as u32, offset: 0 })
     }
 
+    /// Whether an address is one of an object, or the end of it.
+    pub(super) fn is_within(&self, at: Address) -> bool {
+        let object = (at.alloc as usize).checked_sub(1).and_then(|n| self.memory.get(n));
+        // Of a null pointer only the same address.
+        let size = object.map_or(0, Vec::len);
+        (0..=size as i64).contains(&at.offset)
+    }
+
     /// New memory that holds these bytes.
     pub(super) fn hold_bytes(&mut self, bytes: Vec<u8>, span: Span) -> Result<Address, Fail> {
         let at = self.allocate(bytes.len() as u64, span)?;

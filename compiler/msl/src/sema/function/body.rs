@@ -10,7 +10,7 @@ use crate::sema::checker::Checker;
 use crate::sema::diagnostics::{DEPENDENT, Deferred};
 use crate::sema::entities::{FnDeclId, LocalDecl, TArg};
 use crate::sema::fn_context::{AutoReturn, Returns};
-use crate::sema::{dispatch, init, kernel, lint, rules, stmt};
+use crate::sema::{dispatch, init, kernel, lint, odr_use, rules, stmt};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -159,12 +159,14 @@ fn function_of<'a>(cx: &mut Checker<'a>, id: FuncId, ast: &'a ast::Function) -> 
     };
     cx.functions.inst_mut(id).ret = Some(ret);
     lint::body(cx, id, ast, ret, &stmts);
+    let body = hir::Block { stmts };
+    odr_use::check_body(cx, &body);
     hir::Function {
         name: cx.functions.inst(id).name.clone(),
         params,
         ret: cx.values().value_repr(ret),
         locals: std::mem::take(&mut cx.function.locals),
-        body: hir::Block { stmts },
+        body,
         fp: ast.fp,
         span: ast.span,
         linked: None,

@@ -21,6 +21,8 @@ pub(in crate::sema) struct Functions<'a> {
     synthesised: FxHashMap<Synthesised, FuncId>,
     /// The definitions outside of classes that serve a declaration.
     pub(in crate::sema) served: FxHashSet<NodeId>,
+    /// Instances whose `noexcept(…)` was checked.
+    pub(in crate::sema) noexcept_checked: FxHashSet<FuncId>,
     /// The functions whose signatures are being checked.
     pub(super) signatures: Vec<(FnDeclId, Rc<[TArg]>)>,
     /// The default arguments that are being checked.

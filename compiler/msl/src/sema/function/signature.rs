@@ -79,7 +79,41 @@ fn result_type<'a>(
     if !has_expressions(ty) {
         return resolve_type::resolve(cx, ty);
     }
-    with_param_names(cx, ast, params, |cx| resolve_type::resolve(cx, ty))
+    let is_trailing = ty.span.file == ast.span.file && ty.span.lo > ast.span.lo;
+    match is_trailing {
+        true => with_signature_names(cx, ast, params, |cx| resolve_type::resolve(cx, ty)),
+        false => with_param_names(cx, ast, params, |cx| resolve_type::resolve(cx, ty)),
+    }
+}
+
+/// As [`with_param_names`], where `this` is known as well: in trailing result types and exception
+/// specifications of member functions (C++14 [expr.prim.general.3]).
+pub(in crate::sema) fn with_signature_names<'a, R>(
+    cx: &mut Checker<'a>,
+    ast: &'a ast::Function,
+    params: &[QualTy],
+    f: impl FnOnce(&mut Checker<'a>) -> R,
+) -> R {
+    if cx.made.lambda(ast.id).is_some() {
+        // `this` is that of the function around.
+        return with_param_names(cx, ast, params, f);
+    }
+    let is_method = !ast.specifiers.is_static && !ast.specifiers.is_friend;
+    let owner = cx.scopes.classes_around().first().copied().filter(|_| is_method);
+    let this = owner.map(|owner| {
+        let object = QualTy {
+            ty: cx.records.get(owner).ty,
+            is_const: ast.method.is_const,
+            is_volatile: ast.method.is_volatile,
+            space: ast.method.space.map_or(Space::Thread, space_of),
+        };
+        // Like the parameters, it is not evaluated.
+        (LocalId(u32::MAX), object)
+    });
+    let outer = std::mem::replace(&mut cx.function.this, this);
+    let result = with_param_names(cx, ast, params, f);
+    cx.function.this = outer;
+    result
 }
 
 /// Runs `f` where the names of the parameters have these types; they are not to be evaluated.

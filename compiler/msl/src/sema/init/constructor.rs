@@ -103,15 +103,17 @@ pub(in crate::sema) fn constructor_prologue<'a>(
         return;
     }
     clear_bit_fields(cx, record, stmts, function.span);
+    let mut empty_bases = Vec::new();
     let mut by_field: Vec<Vec<FieldInit<'a>>> = vec![Vec::new(); cx.types.record(record).fields.len()];
     for (init, element) in expanded_inits(&cx.scopes, &mut cx.diagnostics, &function.mem_inits) {
         let member = with_element(cx, element, |cx| member_of_init(cx, init, record));
         match member {
             Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, element, path)),
-            Some(_) => with_element(cx, element, |cx| empty_base_init(cx, init, stmts)),
+            Some(_) => empty_bases.extend(with_element(cx, element, |cx| empty_base_init(cx, init, stmts))),
             None => {}
         }
     }
+    check_empty_bases(cx, record, &empty_bases, function.span);
     refuse_several_members(cx, record, &by_field);
     for (index, inits) in by_field.into_iter().enumerate() {
         let index = index as u32;
@@ -240,17 +242,50 @@ fn member_init<'a>(
         at = cx.types.as_record(field.ty.ty).unwrap_or(at);
     }
     let value = mem_init_value(cx, init, declared, span);
+    let is_temporary =
+        matches!(&value.kind, ExprKind::AddressOf(place) if matches!(place.kind, ExprKind::Materialize(_)));
+    if is_temporary && cx.types.referent(declared.ty).is_some() {
+        let name = spelling::path(&init.name);
+        let message =
+            format!("reference member `{name}` binds to a temporary object, which does not live as long");
+        cx.error("dangling-member", span, message);
+        return;
+    }
     if !value.ty.ty.is_error() {
         stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
     }
 }
 
-/// An empty base has no member to store its value in, but its constructor runs.
-fn empty_base_init<'a>(cx: &mut Checker<'a>, init: &'a ast::MemInit, stmts: &mut Vec<Stmt>) {
-    let Some(base) = path::resolve_type(cx, &init.name) else { return };
+/// An empty base has no member to store its value in, but its constructor runs. Returns the base.
+fn empty_base_init<'a>(
+    cx: &mut Checker<'a>,
+    init: &'a ast::MemInit,
+    stmts: &mut Vec<Stmt>,
+) -> Option<RecordId> {
+    let base = path::resolve_type(cx, &init.name)?;
     let value = mem_init_value(cx, init, base.unqualified(), init.span);
     if !value.ty.ty.is_error() {
         stmts.push(Stmt { kind: StmtKind::Expr(value), span: init.span });
+    }
+    cx.types.as_record(base.ty)
+}
+
+/// Reports empty bases without an initialiser that have no default constructor.
+fn check_empty_bases(cx: &mut Checker<'_>, record: RecordId, initialised: &[RecordId], span: Span) {
+    let empty: Vec<RecordId> = cx
+        .records
+        .get(record)
+        .bases
+        .iter()
+        .filter(|(base, field)| field.is_none() && !initialised.contains(base))
+        .map(|&(base, _)| base)
+        .collect();
+    for base in empty {
+        let ty = cx.records.get(base).ty;
+        let init = default::default_init(cx, ty, span);
+        if matches!(init, DefaultInit::Impossible | DefaultInit::Deleted(_)) {
+            default::report_no_default(&cx.types, &mut cx.diagnostics, ty, init, span);
+        }
     }
 }
 
@@ -260,6 +295,11 @@ fn mem_init_value<'a>(cx: &mut Checker<'a>, init: &'a ast::MemInit, declared: Qu
     }
     let Some(args) = call::clause_args(cx, &init.args) else { return cx.poison(span) };
     let to = init::initialised_type(&cx.types, declared);
+    if cx.types.referent(declared.ty).is_some() && args.is_empty() {
+        let message = format!("reference to type `{}` requires an initializer", cx.show(declared));
+        cx.error("uninitialised-member", span, message);
+        return cx.poison(span);
+    }
     if cx.types.referent(declared.ty).is_some() {
         return init::bound_argument(cx, args, to, span);
     }

@@ -8,7 +8,7 @@ use crate::hir::{Expr, ExprKind, FuncId, RecordId, Ty, TyKind, Types};
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::overload::Call;
-use crate::sema::{access, call, construct, overload, record, special};
+use crate::sema::{access, call, construct, destructor, overload, record, special};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -99,6 +99,9 @@ fn implicit_default_init(cx: &mut Checker<'_>, record: RecordId, span: Span) -> 
     let empty_bases: Vec<Ty> = empty.map(|&(base, _)| cx.records.get(base).ty).collect();
     parts.extend(empty_bases.iter().map(|&ty| (Name::EMPTY, ty)));
     for (name, ty) in parts {
+        if !destructor::is_usable_in(cx, record, ty, name == Name::EMPTY) {
+            return DefaultInit::Deleted(special::part_deletion(&cx.records, record, name));
+        }
         match default_init(cx, ty, span) {
             DefaultInit::Trivial => {}
             _ if cx.types.record(record).is_union => {

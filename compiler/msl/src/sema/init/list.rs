@@ -116,6 +116,9 @@ fn list_scalar<'a>(cx: &mut Checker<'a>, clauses: &'a [InitClause], to: QualTy, 
             if let Ast::InitList(inner) = &only.value.kind {
                 return list_value(cx, inner, to, ListForm::Copy, span);
             }
+            if let Some(function) = call::function_for(cx, &only.value, to) {
+                return function;
+            }
             let value = expr::check(cx, &only.value);
             narrowing::refuse_in_list(cx, &value, to.ty);
             convert::to_type(cx, value, to.unqualified(), "in this initialiser")
@@ -201,6 +204,12 @@ pub(super) fn element<'a>(cx: &mut Checker<'a>, to: QualTy, cursor: &mut Cursor<
         cursor.at += 1;
         cursor.pending = None;
         return value;
+    }
+    if cursor.pending.is_none()
+        && let Some(function) = call::function_for(cx, &clause.value, to)
+    {
+        cursor.at += 1;
+        return function;
     }
     let value = match cursor.pending.take() {
         Some(value) => value,

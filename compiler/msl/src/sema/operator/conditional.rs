@@ -64,6 +64,8 @@ fn conditional_operands(cx: &mut Checker<'_>, a: Expr, b: Expr, span: Span) -> O
             return Some((a, convert::copied(cx, b)));
         }
     }
+    // What converts to no class converts for the builtin operator (C++14 [expr.cond.6]).
+    let (a, b) = (convert::builtin_operand(cx, a), convert::builtin_operand(cx, b));
     // Loaded, a bit-field would be one no more.
     let (a, b) = (cx.values().promoted(a), cx.values().promoted(b));
     let (a, b) = (cx.values().rvalue(a), cx.values().rvalue(b));

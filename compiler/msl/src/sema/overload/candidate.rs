@@ -193,7 +193,8 @@ pub(in crate::sema) fn deduce_from_arg<'a>(
     if holes.iter().all(|&hole| deduced.get(hole).is_some_and(Option::is_some)) {
         return true;
     }
-    deduce::from_call_arg(cx, pattern, expr.ty, expr.is_place, deduced)
+    let is_lvalue = expr.is_place && !cx.functions.is_xvalue(&cx.types, expr);
+    deduce::from_call_arg(cx, pattern, expr.ty, is_lvalue, deduced)
 }
 
 pub(in crate::sema) fn deduce_rest<'a>(

@@ -1,7 +1,7 @@
 //! Functions that are named but not called: chosen by a function type, or the only one there is.
 
 use super::{candidate, ranking};
-use crate::ast::TemplateArg;
+use crate::ast::{Noexcept, TemplateArg};
 use crate::hir::{FuncId, QualTy, Ty};
 use crate::sema::checker::Checker;
 use crate::sema::entities::FnDeclId;
@@ -40,6 +40,17 @@ pub(in crate::sema) fn function_for_type<'a>(
     if found.iter().any(|(decl, _)| cx.functions.decl(*decl).template.is_none()) {
         found.retain(|(decl, _)| cx.functions.decl(*decl).template.is_none());
     }
+    if let [first, second, ..] = *found.as_slice()
+        && cx.functions.decl(first.0).template.is_none()
+        && [first, second]
+            .iter()
+            .all(|(decl, _)| matches!(cx.functions.decl(*decl).ast.noexcept, Noexcept::Absent))
+    {
+        let diagnostic = Diagnostic::error("ambiguous-function", span, "this name means several functions");
+        let [a, b] = [first, second].map(|(_, func)| cx.functions.inst(func).span);
+        cx.report(diagnostic.with_note(a, "candidate").with_note(b, "candidate"));
+        return None;
+    }
     let mut best = *found.first()?;
     for &(decl, func) in &found[1..] {
         if ranking::is_more_specialised(cx, decl, best.0) {
@@ -53,6 +64,7 @@ pub(in crate::sema) fn function_for_type<'a>(
 fn is_same_function(functions: &Functions<'_>, (decl, known): (FnDeclId, FuncId), func: FuncId) -> bool {
     known == func
         || (functions.decl(decl).template.is_none()
+            && functions.inst(known).scope == functions.inst(func).scope
             && function::are_same_params(&functions.inst(known).params, &functions.inst(func).params))
 }
 

@@ -41,6 +41,7 @@ fn has_auto(ty: &ast::Type) -> bool {
         TypeKind::Pointer(inner)
         | TypeKind::Array(inner, _)
         | TypeKind::ExtVector(inner, _)
+        | TypeKind::Function { ret: inner, .. }
         | TypeKind::Reference { referent: inner, .. } => has_auto(inner),
         _ => false,
     }

@@ -13,7 +13,9 @@ use crate::sema::diagnostics::{Deferred, Diagnostics};
 use crate::sema::entities::Found;
 use crate::sema::fn_context::FnContext;
 use crate::sema::record::Records;
-use crate::sema::{declaration_order, evaluate, expr, init, kernel, path, resolve_type, using_rules};
+use crate::sema::{
+    alignment, declaration_order, evaluate, expr, init, kernel, lookup, path, resolve_type, using_rules,
+};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 
@@ -43,6 +45,10 @@ pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) 
     match cx.records.get(id).state {
         RecordState::Complete => {
             cx.diagnostics.report_deferred(Deferred::Record(id));
+            let is_undefined = cx.records.get(id).ast.is_some_and(|ast| ast.members.is_none());
+            if is_undefined && cx.records.last_undefined != Some((id, span)) {
+                report_undefined(cx, id, span);
+            }
             return cx.types.record(id).is_complete;
         }
         RecordState::Completing | RecordState::Declaring => {
@@ -59,6 +65,15 @@ pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) 
     cx.types.records[id.0 as usize].is_complete = ok;
     cx.records.get_mut(id).state = RecordState::Complete;
     ok
+}
+
+/// Reports a use of a class that is only declared.
+fn report_undefined(cx: &mut Checker<'_>, id: RecordId, span: Span) {
+    let name = cx.types.record(id).name.clone();
+    cx.error("incomplete-type", span, format!("`{name}` is declared but not defined"));
+    if !cx.diagnostics.is_quiet() {
+        cx.records.last_undefined = Some((id, span));
+    }
 }
 
 fn complete_in_trace(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
@@ -78,8 +93,7 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
     let scope = cx.records.get(id).scope;
     let Some(ast) = cx.records.get(id).ast else { return true };
     let Some(items) = &ast.members else {
-        let name = cx.types.record(id).name.clone();
-        cx.error("incomplete-type", span, format!("`{name}` is declared but not defined"));
+        report_undefined(cx, id, span);
         return false;
     };
     let mut members = Members::default();
@@ -106,17 +120,17 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
             }
             if let ItemKind::Field(field) = &item.kind {
                 ok &= complete_field(cx, id, field, item.access, &mut members);
-                let align = declared_align(cx, &field.align);
+                let align = alignment::declared(cx, &field.align);
                 if let Some(info) = members.fields.last().filter(|info| Some(info.name) == field.name) {
                     let natural = cx.types.layout(info.ty.ty).align;
-                    refuse_underalignment(cx, &field.align, align, natural, info.ty.ty);
+                    alignment::refuse_less(cx, &field.align, align, natural, info.ty.ty);
                 }
                 aligns
                     .resize(members.fields.len(), FieldAlign { at_least: align, is_packed: field.is_packed });
             }
         }
     });
-    let align = cx.in_scope(scope, |cx| declared_align(cx, &ast.align));
+    let align = cx.in_scope(scope, |cx| alignment::declared(cx, &ast.align));
     let align = align.max(align_of_empty_bases(cx, id));
     cx.function = function;
     let is_union = cx.types.record(id).is_union;
@@ -133,16 +147,23 @@ fn complete_members(cx: &mut Checker<'_>, id: RecordId, span: Span) -> bool {
         cx.error("too-large", ast.span, format!("`{name}` takes more than {MAX_OBJECT_BYTES} bytes"));
         return false;
     }
-    let requested = cx.quietly(|cx| cx.in_scope(scope, |cx| declared_align(cx, &ast.align)));
+    let requested = cx.quietly(|cx| cx.in_scope(scope, |cx| alignment::declared(cx, &ast.align)));
     if let Ok(requested) = requested {
         let own = cx.records.get(id).ty;
-        refuse_underalignment(cx, &ast.align, requested, layout.align, own);
+        alignment::refuse_less(cx, &ast.align, requested, layout.align, own);
     }
     cx.types.set_layout(id, fields, layout);
     cx.in_scope(scope, |cx| {
         for item in items {
-            if let ItemKind::StaticAssert(cond, message) = &item.kind {
-                evaluate::static_assert(cx, cond, *message, item.span);
+            match &item.kind {
+                ItemKind::StaticAssert(cond, message) => {
+                    evaluate::static_assert(cx, cond, *message, item.span);
+                }
+                // The declarations of members are instantiated with their class (C++14 [temp.inst.1]).
+                ItemKind::Alias(alias) if cx.checks_everything && item.template.is_none() => {
+                    lookup::alias_found(cx, alias, None, scope);
+                }
+                _ => {}
             }
         }
     });
@@ -443,46 +464,6 @@ fn lift_anonymous(
 }
 
 /// What `alignas` and `aligned` ask for: 1 or a greater power of two.
-fn declared_align<'a>(cx: &mut Checker<'a>, written: &'a [ast::Alignment]) -> u32 {
-    let mut align = 1;
-    for ast::Alignment { value: expr, .. } in written {
-        let value = expr::check(cx, expr);
-        if value.ty.ty.is_error() {
-            continue;
-        }
-        match evaluate::constant_integer(cx, value) {
-            Some(n) if n > 0 && n <= 4096 && (n as u32).is_power_of_two() => align = align.max(n as u32),
-            Some(0) | None => {}
-            Some(n) => cx.error(
-                "bad-alignment",
-                expr.span,
-                format!("an alignment is a power of two up to 4096, not {n}"),
-            ),
-        }
-    }
-    align
-}
-
-/// Reports `alignas` that requests less than the type needs (C++14 [dcl.align.5]); `alignas(0)` requests
-/// nothing.
-fn refuse_underalignment(
-    cx: &mut Checker<'_>,
-    written: &[ast::Alignment],
-    requested: u32,
-    natural: u32,
-    ty: Ty,
-) {
-    let first = written.iter().find(|align| align.is_alignas);
-    if let Some(first) = first.filter(|_| 1 < requested && requested < natural)
-        && !cx.is_dependent(ty)
-    {
-        let shown = cx.types.display(ty);
-        let message =
-            format!("requested alignment is less than minimum alignment of {natural} for type `{shown}`");
-        cx.error("bad-alignment", first.value.span, message);
-    }
-}
-
 /// Makes sure that a type's size is known; false (reported) if it cannot be.
 pub(in crate::sema) fn complete_type(cx: &mut Checker<'_>, ty: Ty, span: Span) -> bool {
     match *cx.types.kind(ty) {

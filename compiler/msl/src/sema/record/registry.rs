@@ -40,6 +40,8 @@ pub(in crate::sema) struct Records<'a> {
     pub(super) usings: Usings,
     /// Whether names are resolved without access control.
     pub(in crate::sema) ignores_access: bool,
+    /// The use of a class without a definition that was reported last, which several rules may ask about.
+    pub(super) last_undefined: Option<(RecordId, Span)>,
 }
 
 impl<'a> Records<'a> {

@@ -26,9 +26,16 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
             let before = cx.scopes.declare(alias.name, LocalDecl::Type(ty));
             let is_other =
                 |other: QualTy| other.ty != ty.ty && !cx.is_dependent(other.ty) && !cx.is_dependent(ty.ty);
-            if matches!(before, Some(LocalDecl::Type(other)) if is_other(other)) {
-                let message = format!("`{}` is already another type", alias.name);
-                cx.error("redefinition", alias.ty.span, message);
+            match before {
+                Some(LocalDecl::Type(other)) if is_other(other) => {
+                    let message = format!("`{}` is already another type", alias.name);
+                    cx.error("redefinition", alias.ty.span, message);
+                }
+                None | Some(LocalDecl::Type(_)) => {}
+                Some(_) => {
+                    let message = format!("redefinition of `{}` as different kind of symbol", alias.name);
+                    cx.error("redefinition", alias.ty.span, message);
+                }
             }
         }
         ItemKind::Record(record) => {

@@ -5,7 +5,7 @@ use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty, Types};
 use crate::sema::checker::Checker;
 use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::sema::init::{ListForm, Memberwise};
-use crate::sema::{convert, deduce, expr, init, lint, resolve_type, rules, special, stmt};
+use crate::sema::{call, convert, deduce, expr, init, lint, resolve_type, rules, special, stmt};
 use anymetal_diagnostics::Span;
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, value: Option<&'a ast::Expr>, span: Span, out: &mut Vec<Stmt>) {
@@ -42,6 +42,9 @@ fn returned<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr, ty: QualTy) -> Optio
     if let Ast::InitList(clauses) = &value.kind {
         let result = init::list_value(cx, clauses, ty, ListForm::Copy, value.span);
         return (!result.ty.ty.is_error()).then_some(result);
+    }
+    if let Some(function) = call::function_for(cx, value, ty) {
+        return (!function.ty.ty.is_error()).then_some(function);
     }
     let checked = expr::check(cx, value);
     if checked.ty.ty.is_error() {

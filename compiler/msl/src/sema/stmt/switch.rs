@@ -81,19 +81,20 @@ pub(super) fn check<'a>(
     let written = selector.ty.ty;
     let selector = cx.values().promoted(selector);
     let selector = cx.values().rvalue(selector);
-    if selector.ty.ty.is_error() {
-        return;
-    }
-    let Some(scalar) = cx.types.scalar_repr(selector.ty.ty).filter(|scalar| scalar.is_integral()) else {
+    let integral = cx.types.scalar_repr(selector.ty.ty).filter(|scalar| scalar.is_integral());
+    if integral.is_none() && !selector.ty.ty.is_error() {
         let shown = cx.types.display(selector.ty.ty);
         let message = format!("`switch` needs an integer, not a `{shown}`");
         cx.error("bad-selector", selector.span, message);
-        return;
-    };
-    let scalar = convert::promote(scalar);
+    }
+    // The body of a switch whose selector is in error is checked as well.
+    let scalar = integral.map_or(ScalarTy::I64, convert::promote);
     let promoted = Ty::scalar(scalar);
     let at = selector.span;
-    let selector = cx.values().cast_value(CastKind::Convert, selector, promoted, at);
+    let selector = match integral {
+        Some(_) => cx.values().cast_value(CastKind::Convert, selector, promoted, at),
+        None => cx.poison(at),
+    };
     let stmts = match &body.kind {
         AstStmt::Block(block) => block.stmts.as_slice(),
         // Nested too deep to be parsed, which is reported.
@@ -110,6 +111,9 @@ pub(super) fn check<'a>(
         switch_cases(cx, stmts, scalar).map(|cases| (cases, Vec::new()))
     });
     cx.function.switches -= 1;
+    if integral.is_none() {
+        return;
+    }
     if let Some((Cases { cases, taken, .. }, mut rest)) = checked {
         let has_default = cases.iter().any(|case| case.is_default);
         lint::switch(cx, written, at, has_default, &taken);

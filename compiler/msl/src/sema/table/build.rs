@@ -45,7 +45,10 @@ impl Layer {
                             self.directive_count += 1;
                         }
                     }
-                    None => sink.push(unknown_namespace(path, path.span)),
+                    None => {
+                        let span = path.segments.last().map_or(path.span, |last| last.span);
+                        sink.push(unknown_namespace(path, span));
+                    }
                 },
                 ItemKind::Empty => {}
                 _ => self.add_item(ns, item),

@@ -14,7 +14,9 @@ use crate::sema::fn_context::Returns;
 use crate::sema::out_of_line::{Fit, Position};
 use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;
-use crate::sema::{evaluate, init, kernel, out_of_line, record, resolve_type, template_args, variable};
+use crate::sema::{
+    alignment, evaluate, init, kernel, out_of_line, record, resolve_type, template_args, variable,
+};
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
 use std::rc::Rc;
@@ -175,6 +177,9 @@ fn value_of_definition<'a>(
         None => {
             // A constant object of a class with a default constructor is fine without an initialiser.
             let ty = resolve_type::resolve(cx, &variable.ty);
+            if !variable.align.is_empty() && record::complete_type(cx, ty.ty, variable.span) {
+                alignment::check_variable(cx, variable, ty);
+            }
             if variable.is_extern || cx.types.as_record(ty.ty).is_none() {
                 report_no_initialiser(&mut cx.diagnostics, variable, ty);
                 return Some((ty, GlobalValue::Failed));
@@ -228,6 +233,7 @@ fn finish_global<'a>(
     if value.ty.ty.is_error() {
         return None;
     }
+    alignment::check_variable(cx, variable, ty);
     let span = variable.span;
     let constant = match variable.is_constexpr {
         true => evaluate::strict_value_of(cx, &value),

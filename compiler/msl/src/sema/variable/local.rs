@@ -11,12 +11,13 @@ use crate::sema::init::{DefaultInit, assigned};
 use crate::sema::names::KnownNames;
 use crate::sema::values::has_bit_fields;
 use crate::sema::{
-    class_deduction, evaluate, function, init, lookup, record, redeclare, resolve_type, rules, special, stmt,
-    variable, walk,
+    alignment, class_deduction, evaluate, function, init, lookup, member, record, redeclare, resolve_type,
+    rules, special, stmt, variable, walk,
 };
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
+use std::rc::Rc;
 
 /// A variable declared in a block.
 pub(in crate::sema) fn check_local<'a>(
@@ -219,11 +220,36 @@ fn uninitialised<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable, ty: Qual
         return declare_poisoned(cx, name, span);
     } else {
         let value = default_value(cx, ty, span);
+        let local = hir::LocalId(cx.function.locals.len() as u32);
         declare_variable(cx, variable, ty, None, value, stmts);
+        if name == Name::EMPTY
+            && let Some(record) = cx.types.as_record(ty.ty)
+        {
+            let union = cx.values().variable_place(local, ty, span);
+            declare_union_members(cx, &union, record, span);
+        }
         return;
     };
     cx.error("bad-variable", span, problem);
     declare_poisoned(cx, name, span);
+}
+
+/// The members of an unnamed union are variables of the block (C++14 [class.union.5]).
+fn declare_union_members(cx: &mut Checker<'_>, union: &Expr, record: hir::RecordId, span: Span) {
+    for n in 0..cx.types.record(record).fields.len() {
+        let field = &cx.types.record(record).fields[n];
+        let (name, inner) = (field.name, cx.types.as_record(field.ty.ty));
+        let found = Found::Field(record, Rc::from([n as u32]));
+        let element = member::value_of(cx, union.clone(), found, span);
+        match inner.filter(|_| name == Name::EMPTY) {
+            Some(inner) => declare_union_members(cx, &element, inner, span),
+            None => {
+                let function = cx.function.serial;
+                let decl = LocalDecl::Binding { element: Rc::new(element), function };
+                cx.declare_local(name, decl, span);
+            }
+        }
+    }
 }
 
 /// Reports a constant variable without an initialiser whose class does not set all members
@@ -275,6 +301,7 @@ fn declare_variable<'a>(
         declare_poisoned(cx, name, span);
         return;
     }
+    alignment::check_variable(cx, variable, ty);
     let ty = if variable.is_constexpr { ty.as_const() } else { ty };
     let repr = cx.values().value_repr(ty);
     let local = known.unwrap_or_else(|| cx.function.new_local(name, repr, span));
