@@ -281,6 +281,11 @@ const ANALYSIS: &[Entry] = &[
     other("copy-by-value", "a constructor that takes an object of its class by value", DECLARATIONS),
     id("dangling-member", "a constructor binds a reference member to a temporary object"),
     other("deduced-result", "a result type that is deduced differently, or cannot be deduced", WHOLE_PROGRAM),
+    other(
+        "deduction-guide",
+        "a deduction guide that its template cannot have, or that is declared twice",
+        WHOLE_PROGRAM,
+    ),
     other("default-argument", "a parameter without a default argument after one that has one", WHOLE_PROGRAM),
     id(
         "deleted-function",

@@ -63,8 +63,9 @@
 //! - names: `lookup`, `access`, `ambiguity`, `path`, `ast_names`, `out_of_line` (members defined outside of
 //!   their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
-//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`,
-//!   `explicit` (specialisations and instantiations as declarations), `template_heads`
+//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`, `guides`,
+//!   `equivalence` (equal declarations), `explicit` (specialisations and instantiations as declarations),
+//!   `template_heads`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
 //! - copies, default constructors, deleted functions: `special`, `destructor`, `defaulted`
 //! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
@@ -102,6 +103,7 @@ mod diagnostics;
 mod dispatch;
 mod entities;
 mod enumeration;
+mod equivalence;
 mod evaluate;
 mod explicit;
 mod expr;
@@ -110,6 +112,7 @@ mod fold;
 mod function;
 mod function_pointer;
 mod function_table;
+mod guides;
 mod implicit_constexpr;
 mod init;
 mod kernel;
@@ -144,7 +147,6 @@ mod table;
 mod tail_call;
 mod template_args;
 mod template_heads;
-mod template_redeclare;
 mod template_template;
 mod traits;
 mod type_names;

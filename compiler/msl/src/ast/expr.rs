@@ -14,6 +14,8 @@ pub struct Path {
     pub segments: Vec<PathSegment>,
     /// The word before it, as in `struct S *`.
     pub tag: Option<TagWord>,
+    /// Whether `typename` is before it.
+    pub is_typename: bool,
     /// Where.
     pub span: Span,
 }

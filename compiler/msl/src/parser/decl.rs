@@ -269,15 +269,26 @@ fn friend_type(p: &mut Parser<'_>, specs: Specifiers, start: Span) -> Vec<Item> 
     if let TypeKind::Record(record) = &ty.kind
         && let Some(name) = record.name
     {
-        let segment =
-            PathSegment { name, operator: None, args: None, has_template_word: false, span: record.span };
+        let segment = PathSegment {
+            name,
+            operator: None,
+            args: record.specialisation.clone(),
+            has_template_word: false,
+            span: record.span,
+        };
         // `class` is part of the path's place: it makes the name known if it is not.
         let span = start.to(record.span);
         let tag = match record.kind {
             RecordKind::Struct => TagWord::Struct,
             RecordKind::Union => TagWord::Union,
         };
-        ty.kind = TypeKind::Path(Path { global: false, segments: vec![segment], tag: Some(tag), span });
+        ty.kind = TypeKind::Path(Path {
+            global: false,
+            segments: vec![segment],
+            tag: Some(tag),
+            is_typename: false,
+            span,
+        });
     }
     let (kind, span) = (ItemKind::Friend(Box::new(ty)), p.since(start));
     vec![Item { kind, template: None, access: Access::Public, span }]
@@ -309,7 +320,8 @@ fn extract_type_definition(
     if let Some(name) = name {
         let segment =
             PathSegment { name, operator: None, args: None, has_template_word: false, span: ty.span };
-        let path = Path { global: false, segments: vec![segment], tag: None, span: ty.span };
+        let path =
+            Path { global: false, segments: vec![segment], tag: None, is_typename: false, span: ty.span };
         ty.kind = TypeKind::Path(path);
     }
     specs

@@ -171,14 +171,47 @@ pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items
         {
             "a destructor cannot be a template"
         }
+        ItemKind::Function(function) if function.specifiers.is_friend && params.params.is_empty() => {
+            "cannot declare an explicit specialization in a friend"
+        }
+        ItemKind::Friend(ty) => match friend_problem(params, ty) {
+            Some(problem) => problem,
+            None => return,
+        },
         _ => return,
     };
     p.error("bad-template", first.span, problem);
 }
 
+/// Why a class cannot be a friend that is a template (C++14 [temp.friend]).
+fn friend_problem(params: &TemplateParams, ty: &Type) -> Option<&'static str> {
+    let (has_args, has_tag) = match &ty.kind {
+        TypeKind::Path(path) => {
+            (path.segments.last().is_some_and(|last| last.args.is_some()), path.tag.is_some())
+        }
+        TypeKind::Record(record) => (record.specialisation.is_some(), true),
+        _ => (false, true),
+    };
+    match (params.params.is_empty(), has_args) {
+        (true, true) => Some("template specialization declaration cannot be a friend"),
+        (true, false) => Some("extraneous `template<>` in the declaration of a class"),
+        (false, _) if !has_tag => Some("friend type templates must use an elaborated type"),
+        (false, true) => Some("partial specialization cannot be declared as a friend"),
+        (false, false) => None,
+    }
+}
+
 /// Reports heads of templates that the declared name has no use for: each class around it with arguments
 /// takes one, and the declared thing itself takes one.
 pub(super) fn check_heads(p: &mut Parser<'_>, item: &Item) {
+    let is_partial = item.template.as_ref().is_some_and(|head| !head.params.is_empty());
+    if let ItemKind::Function(function) = &item.kind
+        && function.specialisation.is_some()
+        && !function.specifiers.is_friend
+        && is_partial
+    {
+        p.error("bad-template", function.span, "function template partial specialization is not allowed");
+    }
     let scope = match &item.kind {
         ItemKind::Record(record) => &record.scope,
         ItemKind::Variable(variable) => &variable.declarator.scope,

@@ -101,7 +101,13 @@ fn member_path(p: &mut Parser<'_>) -> Option<crate::ast::Path> {
         rest.span = p.since(start);
         return Some(rest);
     }
-    Some(crate::ast::Path { global: false, segments: vec![segment], tag: None, span: p.since(start) })
+    Some(crate::ast::Path {
+        global: false,
+        segments: vec![segment],
+        tag: None,
+        is_typename: false,
+        span: p.since(start),
+    })
 }
 
 /// `(a, b...)`; the height is the greatest argument's.

@@ -66,7 +66,7 @@ fn path_after(
                 None if expected == Expected::Type => NameKind::Unknown,
                 None => NameKind::Unknown,
             };
-            let path = Path { global, segments, tag: None, span: p.since(start) };
+            let path = Path { global, segments, tag: None, is_typename: false, span: p.since(start) };
             return Some(ParsedPath { path, kind, scope: entry.and_then(|entry| entry.scope) });
         }
         p.advance();

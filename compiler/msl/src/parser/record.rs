@@ -51,7 +51,8 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
             imply(p, name, kind, head.span);
         }
         let tag = Some(if kind == RecordKind::Union { TagWord::Union } else { TagWord::Struct });
-        let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), tag, span });
+        let mut path =
+            head.scope.unwrap_or(Path { global: false, segments: Vec::new(), tag, is_typename: false, span });
         path.tag = tag;
         path.segments.push(crate::ast::PathSegment {
             name,

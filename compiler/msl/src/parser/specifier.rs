@@ -310,7 +310,8 @@ fn type_specifier(p: &mut Parser<'_>) -> Option<TypeKind> {
                 p.expect(Punct::ColonColon, "after `typename decltype(…)`");
                 return Some(TypeKind::DecltypePath(expr, qualified_name::path(p, Expected::Type)?.path));
             }
-            Some(TypeKind::Path(qualified_name::path(p, Expected::Type)?.path))
+            let path = qualified_name::path(p, Expected::Type)?.path;
+            Some(TypeKind::Path(crate::ast::Path { is_typename: true, ..path }))
         }
         TokenKind::Ident(name) if name.as_str() == "__underlying_type" && p.next_is(1, Punct::LParen) => {
             p.advance();

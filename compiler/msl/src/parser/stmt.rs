@@ -292,7 +292,13 @@ pub(super) fn condition(p: &mut Parser<'_>) -> (Expr, Option<Box<Variable>>) {
             let span = variable.span;
             let segment =
                 crate::ast::PathSegment { name, operator: None, args: None, has_template_word: false, span };
-            let path = crate::ast::Path { global: false, segments: vec![segment], tag: None, span };
+            let path = crate::ast::Path {
+                global: false,
+                segments: vec![segment],
+                tag: None,
+                is_typename: false,
+                span,
+            };
             return (Expr { kind: ExprKind::Path(path), span }, Some(Box::new(variable)));
         }
     }

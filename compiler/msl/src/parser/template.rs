@@ -207,11 +207,12 @@ fn template_template_param(p: &mut Parser<'_>) -> Option<TemplateParam> {
     Some(TemplateParam { kind, name, is_pack, span: p.since(start) })
 }
 
-/// `S(` at namespace scope, where `S` is a class template; `explicit` may stand before it.
+/// `S(` outside of functions, where `S` is a class template other than the class around; `explicit` may
+/// precede it.
 pub(super) fn at_deduction_guide(p: &Parser<'_>) -> bool {
     let ahead = usize::from(p.is_kw(Kw::Explicit));
     let TokenKind::Ident(name) = p.peek_at(ahead) else { return false };
-    !p.scopes.in_class_body()
+    p.scopes.class_name != Some(name)
         && p.next_is(ahead + 1, Punct::LParen)
         && p.classify(name) == NameKind::TypeTemplate
 }

@@ -35,7 +35,7 @@ pub(super) fn next_expanded(pp: &mut Preprocessor<'_>) -> PpToken {
             return answer;
         }
         let Some(definition) = pp.macros.get(token.name) else {
-            if has_query::is_for_text(token.name) && pp.peek_is_open_paren() {
+            if has_query::is_for_text(&pp.known, token.name) && pp.peek_is_open_paren() {
                 return has_query::answer(pp, token);
             }
             return token;

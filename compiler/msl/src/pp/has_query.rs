@@ -28,9 +28,9 @@ pub(super) fn is_for_directives(known: &Known, name: Name) -> bool {
 }
 
 /// Whether a name is an operator outside of directives as well, as those about features and attributes are.
-pub(super) fn is_for_text(name: Name) -> bool {
+pub(super) fn is_for_text(known: &Known, name: Name) -> bool {
     let text = name.as_str();
-    text.starts_with("__") && OPERATORS.contains(&text) && !is_for_directives(name)
+    text.starts_with("__") && OPERATORS.contains(&text) && !is_for_directives(known, name)
 }
 
 /// Whether `defined` says yes.

@@ -51,7 +51,7 @@ pub(super) fn check<'a>(
         AstKind::Member { base, arrow, member } => method::member_call(cx, base, *arrow, member, args, span),
         AstKind::DecltypePath(inner, path) => {
             let outer = resolve_type::decltype(cx, inner);
-            match path::resolve_in_type(cx, outer, path) {
+            match path::resolve_in_type(cx, outer, &path.segments) {
                 Ok(target) => target_call(cx, target, path, args, span),
                 Err(miss) => {
                     path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "name");

@@ -8,9 +8,10 @@ use super::call::Arg;
 use super::checker::Checker;
 use super::construct::ConstructArgs;
 use super::convert::Conversion;
+use super::deduce::Deduced;
 use super::entities::{ClassTemplate, Found, TArg};
 use super::overload::is_pack;
-use super::pattern::same_template;
+use super::pattern::{Pat, same_template};
 use super::record::Records;
 use super::scopes::{ScopeId, Scopes};
 use super::table::Layer;
@@ -28,6 +29,8 @@ struct Guide<'a> {
     template: &'a [TemplateParam],
     scope: ScopeId,
     is_written: bool,
+    /// The number of parameters that are the class's.
+    of_class: usize,
 }
 
 /// A guide that takes the arguments.
@@ -102,7 +105,7 @@ pub(super) fn deduce_type<'a>(
         return Some(copied);
     }
     let mut found: Vec<Deduction> = Vec::new();
-    for guide in guides_of(cx.table, &mut cx.scopes, &mut cx.made, template) {
+    for guide in guides_of(cx.table, &cx.records, &mut cx.scopes, &mut cx.made, template) {
         found.extend(deduction_by(cx, template, guide, args, span));
     }
     if args.is_empty() && found.is_empty() {
@@ -133,6 +136,7 @@ fn copied_class<'a>(
 
 fn guides_of<'a>(
     table: &'a Layer,
+    records: &Records<'a>,
     scopes: &mut Scopes<'a>,
     made: &mut MadeSyntax<'a>,
     template: &ClassTemplate<'a>,
@@ -143,14 +147,23 @@ fn guides_of<'a>(
         if !matches!(function.name, FunctionName::Constructor(_)) {
             continue;
         }
-        let scope = template.scope;
+        let (scope, of_class) = (template.scope, template.params.params.len());
         let guide = match &item.template {
-            None => Guide { function, template: &template.params.params, scope, is_written: false },
+            None => Guide { function, template: &template.params.params, scope, is_written: false, of_class },
             Some(own) => constructor_template(made, template, function, own),
         };
         guides.push(guide);
     }
     let Some(name) = template.primary.name else { return guides };
+    let owner = scopes.record(template.scope).and_then(|owner| records.get(owner).ast);
+    for item in owner.and_then(|ast| ast.members.as_ref()).into_iter().flatten() {
+        let ItemKind::DeductionGuide(function) = &item.kind else { continue };
+        if function.name.ordinary() == Some(name) {
+            let params = item.template.as_ref().map_or(&[][..], |template| &template.params);
+            let scope = template.scope;
+            guides.push(Guide { function, template: params, scope, is_written: true, of_class: 0 });
+        }
+    }
     for id in table.specialisations(name) {
         let entry = table.entry(id);
         let ItemKind::DeductionGuide(function) = &entry.item.kind else { continue };
@@ -159,7 +172,7 @@ fn guides_of<'a>(
             continue;
         }
         let params = entry.item.template.as_ref().map_or(&[][..], |template| &template.params);
-        guides.push(Guide { function, template: params, scope, is_written: true });
+        guides.push(Guide { function, template: params, scope, is_written: true, of_class: 0 });
     }
     guides
 }
@@ -176,7 +189,8 @@ fn constructor_template<'a>(
         let bare = ast::Function { body: ast::FunctionBody::None, ..function.clone() };
         (bare, ast::TemplateParams { params, outer: None, span: own.span })
     });
-    Guide { function, template: params, scope: template.scope, is_written: false }
+    let of_class = template.params.params.len();
+    Guide { function, template: params, scope: template.scope, is_written: false, of_class }
 }
 
 /// What a guide gives for the arguments. `None`, without a report, if it does not take them.
@@ -214,9 +228,18 @@ fn bound_by<'a>(cx: &mut Checker<'a>, guide: Guide<'a>, args: &[Arg<'a>], span: 
     if args.len() < least || (args.len() > params.len() && !params.iter().any(is_pack)) {
         return None;
     }
-    let mut deduced = vec![None; guide.template.len()];
+    let mut deduced = Deduced::none(guide.template.len());
     for (n, param) in params.iter().enumerate() {
         let pattern = cx.in_scope(guide.scope, |cx| function::param_pattern(cx, &param.ty, guide.template));
+        // `T&&` of a class's parameter is not a forwarding reference (C++17 [temp.deduct.call.3]).
+        let is_of_class = |pat: &Pat<'_>| match pat {
+            Pat::Param(n, _) => !guide.is_written && *n < guide.of_class,
+            _ => false,
+        };
+        let pattern = match pattern {
+            Pat::Reference { to, rvalue: true } if is_of_class(&to) => *to,
+            pattern => pattern,
+        };
         if is_pack(param) {
             overload::deduce_rest(cx, &pattern, args.get(n..).unwrap_or(&[]), &mut deduced).ok()?;
             break;
@@ -236,7 +259,7 @@ fn deduction_by_defaults<'a>(
     span: Span,
 ) -> Option<Deduction> {
     let params = &template.params.params;
-    let bound = specialise::finish_deduction(cx, params, vec![None; params.len()], template.scope, span)?;
+    let bound = specialise::finish_deduction(cx, params, Deduced::none(params.len()), template.scope, span)?;
     let ty = record::instantiate(cx, template, bound);
     Some(Deduction { ty, conversions: Vec::new(), is_written: false, is_template: false })
 }

@@ -37,7 +37,8 @@ pub(super) fn is_defined_later(cx: &Checker<'_>, class: RecordId, used: Span) ->
 }
 
 fn applies(cx: &Checker<'_>, used: Span) -> bool {
-    cx.checks_everything && cx.diagnostics.trace().is_none() && !used.is_none()
+    let has_arguments = || cx.scopes.is_in_instance() && !cx.diagnostics.in_template();
+    cx.checks_everything && cx.diagnostics.trace().is_none() && !used.is_none() && !has_arguments()
 }
 
 fn is_after(declared: Span, used: Span) -> bool {

@@ -13,8 +13,88 @@ use crate::hir::{ConstValue, FunctionForm, MAX_METAL_VECTOR_LEN, QualTy, RecordI
 use anymetal_ir::Space;
 use ordering::{PatternOrder, is_const_pattern};
 
-/// What has been deduced so far, by parameter.
-pub(super) type Deduced = Vec<Option<TArg>>;
+/// The template arguments so far.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Deduced {
+    /// By parameter.
+    args: Vec<Option<TArg>>,
+    /// The number of arguments that are given explicitly.
+    explicit: usize,
+    /// The pack whose first elements are given explicitly; deduction may add others.
+    open_pack: Option<usize>,
+}
+
+impl Deduced {
+    /// Nothing is known of `count` parameters.
+    pub(super) fn none(count: usize) -> Self {
+        Self { args: vec![None; count], explicit: 0, open_pack: None }
+    }
+
+    /// The arguments of the first of `count` parameters are given explicitly. Of a pack at their end more
+    /// elements may follow.
+    pub(super) fn explicit(given: Vec<TArg>, count: usize, ends_in_pack: bool) -> Self {
+        let explicit = given.len();
+        let open_pack = explicit.checked_sub(1).filter(|_| ends_in_pack);
+        let mut args: Vec<Option<TArg>> = given.into_iter().map(Some).collect();
+        args.resize(count, None);
+        Self { args, explicit, open_pack }
+    }
+
+    /// Whether the argument is given explicitly as a whole.
+    pub(super) fn is_explicit(&self, n: usize) -> bool {
+        n < self.explicit && self.open_pack != Some(n)
+    }
+
+    /// The first parameter whose argument is not known.
+    pub(super) fn missing(&self) -> Option<usize> {
+        self.args.iter().position(Option::is_none)
+    }
+
+    pub(super) fn into_args(self) -> Vec<Option<TArg>> {
+        self.args
+    }
+
+    /// The parameters among `holes` that an expansion of them deduces element by element.
+    pub(super) fn elementwise(&self, holes: &mut Vec<usize>) {
+        holes.retain(|&hole| matches!(self.args[hole], None | Some(TArg::Pack(_))));
+    }
+
+    /// These arguments where the parameters `holes` stand for their n-th elements as far as they are known.
+    pub(super) fn element(&self, holes: &[usize], n: usize) -> Self {
+        let mut one = self.clone();
+        for &hole in holes {
+            one.args[hole] = match &self.args[hole] {
+                Some(TArg::Pack(known)) => known.get(n).cloned(),
+                _ => None,
+            };
+            // The elements that are given explicitly are explicit arguments.
+            if one.args[hole].is_some() && self.open_pack == Some(hole) {
+                one.open_pack = None;
+            }
+        }
+        one
+    }
+
+    /// Takes the argument of a parameter.
+    pub(super) fn take(&mut self, n: usize) -> Option<TArg> {
+        self.args[n].take()
+    }
+
+    /// Binds a pack to all its elements; false if it has others.
+    pub(super) fn bind_pack(&mut self, n: usize, elements: Vec<TArg>) -> bool {
+        let is_open = self.open_pack == Some(n);
+        if let Some(TArg::Pack(known)) = &self.args[n]
+            && (known.len() > elements.len() || (known.len() < elements.len() && !is_open))
+        {
+            return false;
+        }
+        if is_open {
+            self.open_pack = None;
+        }
+        self.args[n] = Some(TArg::Pack(elements.into()));
+        true
+    }
+}
 
 /// Takes the pattern's qualifiers off a type: `None` when it is in another space.
 fn strip_quals(mut ty: QualTy, quals: Qualifiers) -> Option<QualTy> {
@@ -23,6 +103,8 @@ fn strip_quals(mut ty: QualTy, quals: Qualifiers) -> Option<QualTy> {
             return None;
         }
         ty.space = Space::Thread;
+        // Constant memory is const, said or not.
+        ty.is_const &= space != Space::Constant;
     }
     // `const T*` accepts a pointer to non-const: a qualification conversion follows.
     ty.is_const &= !quals.is_const;
@@ -41,7 +123,7 @@ pub(super) fn pattern_order<'c, 'a>(
 
 /// Binds a parameter, or compares with what it is bound to.
 fn bind(types: &Types, deduced: &mut Deduced, index: usize, arg: TArg) -> bool {
-    let Some(slot) = deduced.get_mut(index) else { return false };
+    let Some(slot) = deduced.args.get_mut(index) else { return false };
     match slot {
         None => {
             *slot = Some(arg);
@@ -288,35 +370,20 @@ fn exact<'a>(cx: &mut Checker<'a>, pat: &Pat<'a>, ty: QualTy, deduced: &mut Dedu
         && from_type(cx, pat, ty, deduced)
 }
 
-/// Explicit template arguments are the first elements of a pack, and the others are deduced.
-pub(super) fn explicit_element(known: &Option<TArg>, n: usize) -> Option<TArg> {
-    match known {
-        Some(TArg::Pack(explicit)) => explicit.get(n).cloned(),
-        _ => None,
-    }
-}
-
 fn pack<'a>(cx: &mut Checker<'a>, pat: &ArgPat<'a>, args: &[TArg], deduced: &mut Deduced) -> bool {
-    let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); deduced.len()];
     let mut holes = holes_of(pat);
-    // A parameter that is not a pack and is known stays as it is.
-    holes.retain(|&hole| matches!(deduced[hole], None | Some(TArg::Pack(_))));
+    deduced.elementwise(&mut holes);
+    let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); holes.len()];
     for (n, arg) in args.iter().enumerate() {
-        let mut one = deduced.clone();
-        for &hole in &holes {
-            one[hole] = explicit_element(&deduced[hole], n);
-        }
+        let mut one = deduced.element(&holes, n);
         if !from_arg(cx, pat, arg, &mut one) {
             return false;
         }
-        for &hole in &holes {
-            collected[hole].extend(one[hole].take());
+        for (&hole, collected) in holes.iter().zip(&mut collected) {
+            collected.extend(one.take(hole));
         }
     }
-    for hole in holes {
-        deduced[hole] = Some(TArg::Pack(std::mem::take(&mut collected[hole]).into()));
-    }
-    true
+    holes.into_iter().zip(collected).all(|(hole, elements)| deduced.bind_pack(hole, elements))
 }
 
 fn from_function<'a>(

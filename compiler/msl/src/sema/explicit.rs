@@ -9,9 +9,11 @@ mod instantiation;
 mod partial;
 mod place;
 mod specialisation;
+mod uses;
 
 pub(super) use history::History;
 pub(super) use instantiation::check as check_instantiation;
 pub(super) use partial::check as check_partial;
 pub(super) use place::{check_definition, needs_head};
 pub(super) use specialisation::check as check_specialisation;
+pub(super) use uses::check as check_uses;

@@ -38,7 +38,7 @@ fn check_kind<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
         Ast::Path(path) => check_path(cx, path),
         Ast::DecltypePath(inner, path) => {
             let outer = resolve_type::decltype(cx, inner);
-            match path::resolve_in_type(cx, outer, path) {
+            match path::resolve_in_type(cx, outer, &path.segments) {
                 Ok(target) => target_value(cx, target, path),
                 Err(miss) => {
                     path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "name");

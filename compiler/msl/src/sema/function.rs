@@ -13,6 +13,7 @@ mod signature;
 use super::checker::Checker;
 use super::diagnostics::Trace;
 use super::entities::{FnDeclId, TArg};
+use super::equivalence::Signature;
 use super::init::Synthesised;
 use super::pattern::Pat;
 use super::scopes::ScopeId;
@@ -26,7 +27,7 @@ pub(super) use body::{ensure_body, return_type};
 pub(super) use definition::{find_definition, has_code, specialisation, specialises};
 pub(super) use registry::Functions;
 pub(super) use signature::{
-    add_param_types, args_with_deduction, param_pattern, param_types, patterns_of, signature,
+    add_param_types, args_with_deduction, param_pattern, param_types, patterns_of, signature, this_of,
     with_param_names, with_signature_names,
 };
 
@@ -41,6 +42,8 @@ pub(super) struct FnDecl<'a> {
     pub(super) access: Access,
     /// The parameter types of a template as patterns, computed on first use.
     pub(super) patterns: Option<Rc<[Pat<'a>]>>,
+    /// Its canonical form, computed on first use.
+    pub(super) signature: Option<Rc<Signature>>,
 }
 
 /// Where a function's code comes from.
@@ -96,7 +99,7 @@ pub(super) struct FnInst<'a> {
 }
 
 /// Parameter types, and the result type unless it is to be deduced.
-type Signature = (Rc<[QualTy]>, Option<QualTy>);
+type SignatureTypes = (Rc<[QualTy]>, Option<QualTy>);
 
 /// Where a body stands, when not at the declaration.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +180,7 @@ fn checked_signature(
     id: FnDeclId,
     args: &Rc<[TArg]>,
     span: Span,
-) -> Option<(ScopeId, Signature)> {
+) -> Option<(ScopeId, SignatureTypes)> {
     let decl = cx.functions.decl(id);
     let (ast, template, outer) = (decl.ast, decl.template, decl.scope);
     let scope = match template {

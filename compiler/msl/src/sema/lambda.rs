@@ -371,7 +371,13 @@ fn replace_auto(ty: &mut ast::Type, name: Name) -> bool {
             let span = ty.span;
             let segment =
                 ast::PathSegment { name, operator: None, args: None, has_template_word: false, span };
-            ty.kind = TypeKind::Path(ast::Path { global: false, segments: vec![segment], tag: None, span });
+            ty.kind = TypeKind::Path(ast::Path {
+                global: false,
+                segments: vec![segment],
+                tag: None,
+                is_typename: false,
+                span,
+            });
             true
         }
         TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } | TypeKind::Pack(inner) => {

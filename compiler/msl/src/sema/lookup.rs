@@ -123,7 +123,13 @@ pub(super) fn tag_of_path(cx: &mut Checker<'_>, path: &ast::Path) -> Option<Qual
     let (last, front) = path.segments.split_last()?;
     let from = cx.scopes.enclosing_namespace(cx.scopes.current());
     let reach = if !front.is_empty() {
-        let scope = ast::Path { global: path.global, segments: front.to_vec(), tag: None, span: path.span };
+        let scope = ast::Path {
+            global: path.global,
+            segments: front.to_vec(),
+            tag: None,
+            is_typename: false,
+            span: path.span,
+        };
         Reach::Qualified(cx.table.find_namespace(from, &scope)?)
     } else if path.global {
         Reach::Qualified(NsId::GLOBAL)
@@ -217,7 +223,13 @@ fn follow_using<'a>(cx: &mut Checker<'a>, id: ItemId) -> Option<Found<'a>> {
     if front.is_empty() {
         return in_namespace(cx, NsId::GLOBAL, segment_key(last));
     }
-    let scope_path = ast::Path { global: path.global, segments: front.to_vec(), tag: None, span: path.span };
+    let scope_path = ast::Path {
+        global: path.global,
+        segments: front.to_vec(),
+        tag: None,
+        is_typename: false,
+        span: path.span,
+    };
     let from = cx.scopes.enclosing_namespace(scope);
     let ns = cx.table.find_namespace(from, &scope_path)?;
     in_namespace(cx, ns, segment_key(last))

@@ -240,6 +240,12 @@ fn in_order(head: &TemplateParams, written: &[ast::TemplateArg], args: &[TArg]) 
     given.into_iter().collect()
 }
 
+/// Whether arguments name each parameter of a head once, in order, and nothing else.
+pub(super) fn names_all(head: &TemplateParams, written: &[ast::TemplateArg]) -> bool {
+    head.params.len() == written.len()
+        && written.iter().enumerate().all(|(n, arg)| named_parameter(arg, head) == Some(n))
+}
+
 /// A class and the classes around it, the outermost first.
 fn classes_around(cx: &Checker<'_>, class: RecordId) -> Vec<RecordId> {
     let mut classes = vec![class];
@@ -292,7 +298,7 @@ pub(super) fn deduced_from_written<'a>(
     let params = &template.params;
     let patterns: Vec<_> =
         cx.in_scope(scope, |cx| written.iter().map(|arg| pattern::of_arg(cx, arg, params)).collect());
-    let mut deduced = vec![None; params.len()];
+    let mut deduced = deduce::Deduced::none(params.len());
     if !deduce::from_args(cx, &patterns, args, &mut deduced) {
         return None;
     }
@@ -300,7 +306,7 @@ pub(super) fn deduced_from_written<'a>(
 }
 
 /// The parameter that a written argument is, and nothing else.
-fn named_parameter(arg: &ast::TemplateArg, template: &TemplateParams) -> Option<usize> {
+pub(super) fn named_parameter(arg: &ast::TemplateArg, template: &TemplateParams) -> Option<usize> {
     let path = match arg {
         ast::TemplateArg::Type(ast::Type { kind: ast::TypeKind::Path(path), quals, .. })
             if *quals == ast::Qualifiers::default() =>

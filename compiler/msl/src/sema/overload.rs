@@ -13,7 +13,7 @@ mod without_call;
 pub(super) use candidate::{
     candidate_function, deduce_from_arg, deduce_rest, explicit_prefix, is_pack, object_conversion,
 };
-pub(super) use ranking::is_more_specialised;
+pub(super) use ranking::{is_more_specialised, most_specialised};
 pub(super) use without_call::{function_for_type, function_without_call};
 
 use super::call::Arg;
@@ -21,7 +21,7 @@ use super::checker::Checker;
 use super::convert::Conversion;
 use super::entities::FnDeclId;
 use super::template_args::ExplicitArg;
-use super::{function, record};
+use super::{equivalence, function, record};
 use crate::ast::FunctionBody;
 use crate::hir::{Expr, FuncId, Types};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -174,6 +174,7 @@ fn add_candidates<'a>(
 
 /// A function declared several times counts once; the declaration with a body stands for all.
 fn merge_redeclaration(cx: &mut Checker<'_>, viable: &mut [Candidate], new: &Candidate) -> bool {
+    let has_body = |ast: &crate::ast::Function| !matches!(ast.body, FunctionBody::None);
     for known in viable {
         let (a, b) = (cx.functions.decl(known.decl), cx.functions.decl(new.decl));
         if a.template.is_some() != b.template.is_some() {
@@ -188,20 +189,21 @@ fn merge_redeclaration(cx: &mut Checker<'_>, viable: &mut [Candidate], new: &Can
         if !hides && (a.scope != b.scope || a.owner != b.owner) {
             continue;
         }
+        let (x, y) = (cx.functions.inst(known.func), cx.functions.inst(new.func));
+        if a.ast.method != b.ast.method || !function::are_same_params(&x.params, &y.params) {
+            continue;
+        }
         let same_template = match (a.template, b.template) {
-            (Some(x), Some(y)) => {
-                let has_body = |ast: &crate::ast::Function| !matches!(ast.body, FunctionBody::None);
-                x.params.len() == y.params.len() && (hides || !(has_body(a.ast) && has_body(b.ast)))
+            (Some(x), Some(y)) if hides => x.params.len() == y.params.len(),
+            // Two definitions of one template are reported where they are.
+            (Some(_), Some(_)) if has_body(a.ast) && has_body(b.ast) => false,
+            (Some(_), Some(_)) => {
+                let (a, b) = (known.decl, new.decl);
+                equivalence::signature(cx, a) == equivalence::signature(cx, b)
             }
             _ => true,
         };
-        let same = same_template
-            && a.ast.method == b.ast.method
-            && function::are_same_params(
-                &cx.functions.inst(known.func).params,
-                &cx.functions.inst(new.func).params,
-            );
-        if same {
+        if same_template {
             if !hides && matches!(cx.functions.decl(known.decl).ast.body, FunctionBody::None) {
                 *known = new.clone();
             }

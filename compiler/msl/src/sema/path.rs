@@ -106,11 +106,11 @@ pub(super) fn resolve_prefix<'a>(
 pub(super) fn resolve_in_type<'a>(
     cx: &mut Checker<'a>,
     ty: QualTy,
-    path: &'a Path,
+    segments: &'a [PathSegment],
 ) -> Result<Target<'a>, Miss> {
     let ty = cx.types.referent(ty.ty).unwrap_or(ty);
     let mut target = Target { found: Found::Type(ty), args: None, qualified: true };
-    for segment in &path.segments {
+    for segment in segments {
         let found = lookup_member_of(cx, target, segment)?;
         target = apply_segment_args(cx, found, segment)?;
         target.qualified = true;

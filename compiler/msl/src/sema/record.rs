@@ -6,6 +6,7 @@
 
 mod complete;
 mod declare;
+mod instance;
 mod lookup;
 mod registry;
 mod usings;

@@ -5,6 +5,7 @@
 //! Reported at the later declaration.
 
 pub(super) mod friends;
+pub(super) mod templates;
 mod variables;
 
 pub(super) use variables::{check_extern, check_variables};
@@ -14,7 +15,7 @@ use super::entities::FnDeclId;
 use super::function::Functions;
 use super::path::segment_key;
 use super::table::{Decl, Layer, NsId, Tag, function_key};
-use super::{default_arguments, function, record, resolve_type};
+use super::{default_arguments, equivalence, function, record, resolve_type, spelling};
 use crate::ast::{self, FunctionBody, FunctionName, Item, ItemKind, OperatorName};
 use crate::hir::{FuncId, QualTy, RecordId};
 use crate::token::Name;
@@ -327,21 +328,27 @@ pub(super) fn may_repeat_functions(layer: &Layer) -> bool {
     })
 }
 
-/// Reports functions, not templates, that are defined twice or differ in their result type only: those of a
-/// namespace.
+/// Reports functions that are defined twice or differ in their result type only: those of a namespace.
+/// Templates are part of a check of everything.
 pub(super) fn check_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
     let mut friends = friend_functions(cx, layer);
     for (name, decls) in layer.own_names() {
-        let mut overloads = Vec::new();
+        let (mut overloads, mut templates) = (Vec::new(), Vec::new());
         for &decl in decls {
             let Decl::Item(id) = decl else { continue };
             let item = &layer.entry(id).item;
-            if let ItemKind::Function(function) = &item.kind
-                && item.template.is_none()
-            {
-                let scope = cx.scopes.of_item(id);
-                overloads.push(cx.functions.declare(function, None, scope, None));
+            let ItemKind::Function(function) = &item.kind else { continue };
+            let scope = cx.scopes.of_item(id);
+            match &item.template {
+                None => overloads.push(cx.functions.declare(function, None, scope, None)),
+                Some(template) if !template.params.is_empty() && cx.checks_everything => {
+                    templates.push(cx.functions.declare(function, Some(template), scope, None));
+                }
+                Some(_) => {}
             }
+        }
+        if templates.len() > 1 {
+            templates::check_overloads(cx, &templates);
         }
         let own = overloads.len();
         if let Some(&first) = overloads.first() {
@@ -385,24 +392,20 @@ fn friend_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) -> FxHashMap<(Ns
     found
 }
 
-/// The same for the functions of one name in a class, where no function may be declared twice: those that
-/// `counts` selects.
-pub(super) fn check_methods<'a>(
-    cx: &mut Checker<'a>,
-    owner: RecordId,
-    counts: &dyn Fn(&mut Checker<'a>, &'a ast::Function) -> bool,
-) {
+/// The same for the functions of one name in a class, where no function may be declared twice.
+pub(super) fn check_methods(cx: &mut Checker<'_>, owner: RecordId) {
     let Some(items) = cx.records.get(owner).ast.and_then(|ast| ast.members.as_ref()) else { return };
     let scope = cx.records.get(owner).scope;
     let mut by_name: FxHashMap<Name, Vec<FnDeclId>> = FxHashMap::default();
     let mut names = Vec::new();
     for item in items {
         let ItemKind::Function(function) = &item.kind else { continue };
-        if item.template.is_some() || function.specifiers.is_friend || !counts(cx, function) {
+        let is_specialisation = item.template.as_ref().is_some_and(|head| head.params.is_empty());
+        if is_specialisation || function.specifiers.is_friend || function.scope.is_some() {
             continue;
         }
         let Some(key) = function_key(&function.name) else { continue };
-        let decl = cx.functions.declare(function, None, scope, Some(owner));
+        let decl = cx.functions.declare(function, item.template.as_ref(), scope, Some(owner));
         names.push(key);
         by_name.entry(key).or_default().push(decl);
     }
@@ -411,7 +414,10 @@ pub(super) fn check_methods<'a>(
         if let Some(overloads) = by_name.remove(&name)
             && overloads.len() > 1
         {
-            check_overloads(cx, &overloads);
+            let is_template = |decl: &FnDeclId| cx.functions.decl(*decl).template.is_some();
+            let (templates, plain): (Vec<_>, Vec<_>) = overloads.into_iter().partition(is_template);
+            check_overloads(cx, &plain);
+            templates::check_overloads(cx, &templates);
         }
     }
 }
@@ -503,15 +509,25 @@ pub(super) fn check_another(cx: &mut Checker<'_>, others: &[FnDeclId], decl: FnD
 }
 
 /// Why two functions of one name in one scope exclude each other.
-fn excludes(cx: &Checker<'_>, earlier: FuncId, later: FuncId) -> Option<(Span, String)> {
+fn excludes(cx: &mut Checker<'_>, earlier: FuncId, later: FuncId) -> Option<(Span, String)> {
     let (a, b) = (cx.functions.inst(earlier), cx.functions.inst(later));
-    let is_open = a.params.iter().any(|param| cx.is_dependent(param.ty));
-    if is_open || !function::are_same_params(&a.params, &b.params) {
+    // Types that depend on parameters of a template around are compared as they are written.
+    let is_same = if a.params.iter().chain(b.params.iter()).any(|param| cx.is_dependent(param.ty)) {
+        let (a, b) = (a.origin.decl()?, b.origin.decl()?);
+        let (a, b) = (equivalence::signature(cx, a), equivalence::signature(cx, b));
+        a.has_same_params(&b)
+    } else {
+        function::are_same_params(&a.params, &b.params)
+    };
+    if !is_same {
         return None;
     }
+    let (a, b) = (cx.functions.inst(earlier), cx.functions.inst(later));
     let [first, second] = [a, b].map(|inst| inst.origin.decl().map(|decl| cx.functions.decl(decl)));
     let (first, second) = (first?, second?);
-    let name = &b.name;
+    // The name of a class without arguments says nothing.
+    let is_in_template = first.owner.is_some_and(|owner| cx.is_dependent(cx.records.get(owner).ty));
+    let name = if is_in_template { spelling::function(&second.ast.name) } else { b.name.clone() };
     let is_member = first.owner.is_some();
     let is_static = |decl: &function::FnDecl<'_>| decl.ast.specifiers.is_static;
     if is_member && is_static(first) != is_static(second) {

@@ -390,7 +390,7 @@ fn decltype_of_function<'a>(
 
 fn decltype_path_type<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr, path: &'a ast::Path) -> QualTy {
     let outer = decltype(cx, expr);
-    match path::resolve_in_type(cx, outer, path) {
+    match path::resolve_in_type(cx, outer, &path.segments) {
         Ok(target) => match path::type_of_found(&cx.records, &target.found) {
             Some(ty) => ty,
             None => {

@@ -232,6 +232,11 @@ impl<'a> Scopes<'a> {
         })
     }
 
+    /// Whether the current code is of a template, with or without arguments.
+    pub(super) fn is_in_instance(&self) -> bool {
+        self.outwards(self.current).any(|scope| matches!(scope.kind, ScopeKind::Template(_)))
+    }
+
     /// The length of the pack of that name, if it names one.
     pub(super) fn pack_length(&self, name: Name) -> Option<usize> {
         for scope in self.outwards(self.current) {

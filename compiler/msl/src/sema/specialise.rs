@@ -1,6 +1,7 @@
 //! Specialisations of class templates: which one a set of arguments selects.
 
 use super::checker::Checker;
+use super::deduce::Deduced;
 use super::entities::{ClassTemplate, Found, TArg};
 use super::out_of_line::Position;
 use super::pattern::ArgPat;
@@ -178,7 +179,7 @@ fn match_specialisation<'a>(
     args: &Rc<[TArg]>,
 ) -> Option<Rc<[TArg]>> {
     let params = &candidate.params.params;
-    let mut deduced = vec![None; params.len()];
+    let mut deduced = Deduced::none(params.len());
     if !deduce::from_args(cx, &candidate.patterns, args, &mut deduced) {
         return None;
     }
@@ -199,12 +200,12 @@ fn match_specialisation<'a>(
 pub(super) fn finish_deduction<'a>(
     cx: &mut Checker<'a>,
     params: &'a [ast::TemplateParam],
-    deduced: super::deduce::Deduced,
+    deduced: Deduced,
     scope: ScopeId,
     span: Span,
 ) -> Option<Rc<[TArg]>> {
     let mut bound: Vec<TArg> = Vec::with_capacity(params.len());
-    for (n, (param, arg)) in params.iter().zip(deduced).enumerate() {
+    for (n, (param, arg)) in params.iter().zip(deduced.into_args()).enumerate() {
         let arg = match arg {
             Some(TArg::Pack(elements)) => TArg::Pack(elements),
             Some(arg) => {

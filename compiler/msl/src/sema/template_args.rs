@@ -30,6 +30,8 @@ pub(super) enum ExplicitArg<'a> {
     Functions(Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
     /// Already known (the rest of a pack, a deduced one).
     Known(TArg),
+    /// A member of something that depends on template parameters, named without `typename`: a value.
+    DependentValue,
     /// Already reported.
     Error,
 }
@@ -92,6 +94,9 @@ fn explicit_type_arg<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> ExplicitArg
 }
 
 fn explicit_path_arg<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) -> ExplicitArg<'a> {
+    if cx.diagnostics.in_template() && !path.is_typename && is_member_of_dependent(cx, path) {
+        return ExplicitArg::DependentValue;
+    }
     let target = match path::resolve(cx, path) {
         Ok(target) => target,
         Err(miss) => {
@@ -122,6 +127,21 @@ fn explicit_path_arg<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) -> ExplicitA
             if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
         }
     }
+}
+
+/// Whether a name is looked up in a type that depends on template parameters (C++14 [temp.res]), perhaps a
+/// class of the current template.
+fn is_member_of_dependent<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) -> bool {
+    let Some((last, front)) = path.segments.split_last() else { return false };
+    if front.is_empty() || last.args.is_some() {
+        return false;
+    }
+    let scope = cx.quietly(|cx| path::resolve_prefix(cx, path, front.len()));
+    // What is not understood may be a namespace that is reported later.
+    let Ok(Ok(scope)) = scope else { return false };
+    let Some(ty) = path::type_of_found(&cx.records, &scope.found) else { return false };
+    let class = cx.types.as_record(ty.ty).map(|class| cx.records.get(class).decl_scope);
+    cx.is_dependent(ty.ty) || class.is_some_and(|scope| cx.scopes.is_in_template(scope))
 }
 
 fn explicit_expr_arg<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> ExplicitArg<'a> {
@@ -157,13 +177,16 @@ pub(super) fn bind<'a>(
             bound.push(TArg::Pack(elements.into()));
             continue;
         }
+        let errors = cx.diagnostics.error_count();
         let arg = match explicit.next() {
             Some(arg) => bind_one(cx, params, &bound, param, arg, scope, span)?,
             None => match default_arg(cx, params, others, n, &bound, scope, span) {
                 Some(arg) => arg,
                 None => {
                     let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
-                    if !cx.diagnostics.has_errors() || has_default(params, others, n).is_none() {
+                    // A default argument that is in error may have been reported with its class.
+                    let is_silent = cx.diagnostics.error_count() == errors && !cx.diagnostics.in_template();
+                    if is_silent || has_default(params, others, n).is_none() {
                         cx.error(
                             "too-few-template-arguments",
                             span,
@@ -238,6 +261,16 @@ pub(super) fn bind_one<'a>(
 ) -> Option<TArg> {
     match (&param.kind, arg) {
         (_, ExplicitArg::Error) => None,
+        // A member of a template may be specialised with other parameters.
+        (TemplateParamKind::Type(_), ExplicitArg::DependentValue) if !cx.scopes.is_in_template(scope) => {
+            let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+            let message = format!(
+                "template parameter `{name}` takes a type, and this names a value; did you forget `typename`?"
+            );
+            cx.error("type-expected", span, message);
+            None
+        }
+        (_, ExplicitArg::DependentValue) => None,
         (
             TemplateParamKind::Type(_),
             ExplicitArg::Type(ty) | ExplicitArg::Injected(ty, _) | ExplicitArg::Known(TArg::Type(ty)),

@@ -8,6 +8,7 @@ mod kernels;
 mod objects;
 mod reject;
 mod standard;
+mod templates;
 mod whole_program;
 
 use super::Unit;

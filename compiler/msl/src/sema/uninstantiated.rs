@@ -18,7 +18,7 @@ use super::{
     call, default_arguments, explicit, expr, function, lookup, noexcept, record, resolve_type, stage,
 };
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
-use crate::hir::{ConstValue, QualTy, RecordId, Ty};
+use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -69,7 +69,9 @@ pub(super) fn check_lambda<'a>(
 
 /// The types and default arguments of template parameters.
 fn check_head<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: ScopeId) {
-    let inner = cx.scopes.template_scope(&template.params, &unknown_args(template), scope);
+    let heads = template.heads().into_iter();
+    let inner =
+        heads.fold(scope, |scope, head| cx.scopes.template_scope(&head.params, &unknown_args(head), scope));
     cx.in_scope(inner, |cx| {
         for param in &template.params {
             match &param.kind {
@@ -78,15 +80,45 @@ fn check_head<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: Sco
                         resolve_type::resolve(cx, default);
                     }
                 }
-                TemplateParamKind::Value(_, default) => {
+                TemplateParamKind::Value(ty, default) => {
+                    check_value_type(cx, ty);
                     if let Some(default) = default {
                         expr::check(cx, default);
                     }
                 }
-                TemplateParamKind::Template(..) => {}
+                TemplateParamKind::Template(inner, _) => {
+                    cx.deeper(inner.span, |cx| check_head(cx, inner, cx.scopes.current()));
+                }
             }
         }
     });
+}
+
+/// The type of a value that is a template argument (C++14 [temp.param.4]). Objects of classes are arguments
+/// from C++20 on.
+fn check_value_type<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) {
+    let inner = if let ast::TypeKind::Pack(inner) = &ty.kind { inner } else { ty };
+    // The element of a pack is known where the list is instantiated.
+    if function::mentions_auto(inner) || cx.scopes.pack_length_of_type(inner).is_some() {
+        return;
+    }
+    let resolved = resolve_type::resolve(cx, inner);
+    let refused = match *cx.types.kind(resolved.ty) {
+        TyKind::Scalar(scalar) => scalar.is_float(),
+        TyKind::Void | TyKind::Reference { rvalue: true, .. } => true,
+        _ => false,
+    };
+    if refused {
+        let message = format!("a non-type template parameter cannot have type `{}`", cx.show(resolved));
+        cx.error("template-parameter", ty.span, message);
+    }
+}
+
+/// Checks the head of a member template of an instance, whose own arguments are not known.
+pub(super) fn check_member_head<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: ScopeId) {
+    let before = cx.diagnostics.set_in_template(true);
+    check_head(cx, template, scope);
+    cx.diagnostics.set_in_template(before);
 }
 
 fn check_function<'a>(
@@ -106,6 +138,10 @@ fn check_function<'a>(
     let Some(func) = function::instantiate(cx, decl, args, function.span) else { return };
     noexcept::check_specifier(cx, decl, func);
     default_arguments::check_single(cx, function);
+    let inner = cx.functions.inst(func).scope;
+    cx.in_function(Returns::Type(QualTy::plain(Ty::VOID)), |cx| {
+        call::check_default_arguments(cx, func, inner);
+    });
     if function::has_code(cx, func) {
         function::ensure_body(cx, func);
     }
@@ -144,7 +180,7 @@ fn check_record<'a>(
 }
 
 /// An argument for each parameter of which nothing is known.
-fn unknown_args(template: &TemplateParams) -> Rc<[TArg]> {
+pub(super) fn unknown_args(template: &TemplateParams) -> Rc<[TArg]> {
     template.params.iter().map(unknown_arg).collect()
 }
 

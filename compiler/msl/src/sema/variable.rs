@@ -213,10 +213,10 @@ pub(super) fn auto_type<'a>(
         Pat::Param(auto, quals) => Pat::Param(auto, ast::Qualifiers { space: None, ..quals }),
         other => other,
     };
-    let mut deduced = vec![None];
+    let mut deduced = deduce::Deduced::none(1);
     let is_lvalue = value.is_place && !cx.functions.is_xvalue(&cx.types, value);
     let fits = deduce::from_call_arg(cx, &pattern, value.ty, is_lvalue, &mut deduced);
-    let Some(Some(TArg::Type(auto))) = deduced.into_iter().next().filter(|_| fits) else {
+    let Some(TArg::Type(auto)) = deduced.take(0).filter(|_| fits) else {
         let shown = cx.show(value.ty);
         cx.error("auto-not-allowed", span, format!("`auto` cannot be deduced from `{shown}`"));
         return None;

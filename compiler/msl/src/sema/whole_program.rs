@@ -10,8 +10,8 @@ use super::kernel::{self, Entrance, EntranceKind};
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer, Tag, function_key, tag_of};
 use super::{
-    access, call, collect, default_arguments, defaulted, enumeration, function, lookup, noexcept, overload,
-    path, record, redeclare, resolve_type, specialise, stage, static_members, template_redeclare,
+    access, call, collect, default_arguments, defaulted, enumeration, function, guides, lookup, noexcept,
+    out_of_line, overload, path, record, redeclare, resolve_type, specialise, stage, static_members,
     uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
@@ -28,8 +28,10 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     redeclare::check_functions(cx, layer);
     redeclare::check_aliases(cx, layer);
     redeclare::check_variables(cx, layer);
-    template_redeclare::check_functions(cx, layer);
-    template_redeclare::check_aliases(cx, layer);
+    redeclare::templates::check_aliases(cx, layer);
+    redeclare::templates::check_partials(cx, layer);
+    redeclare::templates::check_definitions(cx, layer);
+    guides::check(cx, layer);
     using_rules::check_namespaces(cx, layer);
     let mut history = History::default();
     for (id, entry) in layer.own_items() {
@@ -47,6 +49,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer, entrances: &[Ent
     // These may call instances of templates, whose bodies are not checked yet.
     let checked = cx.functions.with_bodies();
     collect::check_defined(cx, checked);
+    explicit::check_uses(cx, &history);
     check_kernels(cx, entrances);
 }
 
@@ -75,7 +78,6 @@ fn check_item<'a>(cx: &mut Checker<'a>, history: &mut History, id: ItemId, entry
             true => cx.without_access(|cx| explicit::check_specialisation(cx, history, id)),
             false => {
                 uninstantiated::check(cx, item, template, scope, None);
-                template_redeclare::check_class(cx, entry, id);
             }
         }
         return;
@@ -108,7 +110,7 @@ fn check_item<'a>(cx: &mut Checker<'a>, history: &mut History, id: ItemId, entry
 }
 
 /// A friend that is defined in a class is a function of the namespace around, by its plain name.
-fn check_friend<'a>(cx: &mut Checker<'a>, function: &'a ast::Function) {
+pub(super) fn check_friend<'a>(cx: &mut Checker<'a>, function: &'a ast::Function) {
     let is_defined = !matches!(function.body, FunctionBody::None);
     if is_defined && function.scope.is_some() {
         let message = "a friend that is defined here cannot have a qualified name";
@@ -147,7 +149,14 @@ fn check_qualified_friend<'a>(
     let fits = match found {
         Some(Found::Functions(decls)) => decls.iter().any(|&decl| {
             let is_template = cx.functions.decl(decl).template.is_some();
-            is_template || {
+            if is_template {
+                let signature = kernel::Signature::of(function);
+                let scope = cx.scopes.current();
+                let instance = |cx: &mut Checker<'a>| {
+                    kernel::instantiated_by_signature(cx, &[decl], signature, scope, function.span)
+                };
+                matches!(cx.quietly(instance), Ok(Some(_)))
+            } else {
                 let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), function.span));
                 let Ok(Some(func)) = func else { return true };
                 let is_same = function::are_same_params(&cx.functions.inst(func).params, &params);
@@ -221,40 +230,93 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
 }
 
 /// Reports a member function of a class template, defined outside, for which the template and its
-/// specialisations declare nothing of that name and number of parameters.
+/// specialisations declare nothing of that name and number of parameters; of the template itself, nothing of
+/// these types, since that would be checked with it.
 fn check_member_of_template<'a>(
     cx: &mut Checker<'a>,
     id: ItemId,
     function: &'a ast::Function,
     path: &'a ast::Path,
 ) {
-    let scope = cx.scopes.of_item(id);
-    // Longer paths are not resolved here.
-    let [only] = path.segments.as_slice() else { return };
-    let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, only.name));
-    let Some(Found::ClassTemplate(class)) = found else { return };
-    let Some(members) = &class.primary.members else { return };
-    let key = function_key(&function.name);
+    let Some((class, is_primary)) = class_of_definition(cx, id, path) else { return };
+    let (name, key) = (super::spelling::function(&function.name), function_key(&function.name));
+    let class_name = class.name.expect("a class with members outside has a name");
+    let Some(members) = &class.members else {
+        if is_primary {
+            let message = format!("definition of `{name}` from class `{class_name}` without definition");
+            cx.error("no-such-member", function.span, message);
+        }
+        return;
+    };
+    let is_open = |function: &ast::Function| function.params.iter().any(overload::is_pack);
     let declares = |items: &[Item]| {
         items.iter().any(|item| match &item.kind {
             ItemKind::Function(other) => {
-                let is_open = |function: &ast::Function| function.params.iter().any(overload::is_pack);
-                function_key(&other.name) == key
-                    && (other.params.len() == function.params.len() || is_open(other) || is_open(function))
+                let is_alike = other.params.len() == function.params.len();
+                function_key(&other.name) == key && (is_alike || is_open(other) || is_open(function))
             }
             _ => false,
         })
     };
-    let specialised = cx.table.specialisations(only.name);
+    // Of templates and packs a fitting definition may not be found, as not all their forms are compared.
+    let may_declare = |item: &Item| match &item.kind {
+        ItemKind::Function(other) => item.template.is_some() || is_open(other) || is_open(function),
+        _ => true,
+    };
+    let specialised = cx.table.specialisations(class_name);
     let known = specialised.into_iter().any(|id| match &cx.table.entry(id).item.kind {
         ItemKind::Record(record) => record.members.as_deref().is_none_or(declares),
         _ => false,
     });
-    if !known && !declares(members) {
-        let name = super::spelling::function(&function.name);
-        let message = format!("no member `{name}` of `{}` is declared as this definition has it", only.name);
+    let mut own = members.iter().map(std::slice::from_ref).filter(|item| declares(item));
+    let is_declared =
+        if is_primary { own.any(|item| may_declare(&item[0])) } else { known || declares(members) };
+    if !is_declared {
+        let message = format!("no member `{name}` of `{class_name}` is declared as this definition has it");
         cx.error("no-such-member", function.span, message);
     }
+}
+
+/// The class template that a definition of a member names, perhaps in another one, and whether it is named
+/// with
+/// its own parameters.
+fn class_of_definition<'a>(
+    cx: &mut Checker<'a>,
+    id: ItemId,
+    path: &'a ast::Path,
+) -> Option<(&'a ast::Record, bool)> {
+    let scope = cx.scopes.of_item(id);
+    let (first, rest) = path.segments.split_first()?;
+    let found = cx.in_scope(scope, |cx| lookup::unqualified(cx, first.name));
+    let Some(Found::ClassTemplate(class)) = found else { return None };
+    let heads = cx.table.entry(id).item.template.as_ref()?.heads();
+    let mut heads = heads.into_iter();
+    let mut is_next_primary = |segment: &ast::PathSegment| {
+        let args = segment.args.as_ref()?;
+        Some(heads.next().is_some_and(|head| out_of_line::names_all(head, args)))
+    };
+    let mut is_primary = is_next_primary(first)?;
+    let mut class = class.primary;
+    for segment in rest {
+        // Partial specialisations may have other members.
+        if !is_primary {
+            return None;
+        }
+        let (inner, is_template) = class.members.iter().flatten().find_map(|item| match &item.kind {
+            ItemKind::Record(record)
+                if record.specialisation.is_none() && record.name == Some(segment.name) =>
+            {
+                Some((&**record, item.template.is_some()))
+            }
+            _ => None,
+        })?;
+        if is_template {
+            is_primary = is_next_primary(segment)?;
+        }
+        // A class that is defined outside is found there.
+        class = Some(inner).filter(|inner| inner.members.is_some())?;
+    }
+    Some((class, is_primary))
 }
 
 /// A function that is neither a template nor a member.
@@ -367,15 +429,18 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
     record::complete_type(cx, ty, span);
     let Some(id) = cx.types.as_record(ty) else { return };
     redeclare::check_members(cx, id);
-    redeclare::check_methods(cx, id, &|_, _| true);
+    redeclare::check_methods(cx, id);
+    redeclare::templates::check_member_partials(cx, id);
     let (scope, ast) = (cx.records.get(id).scope, cx.records.get(id).ast);
     if let Some(ast) = ast.filter(|ast| ast.name.is_none()) {
         static_members::refuse(cx, ast, "an anonymous union or struct");
     }
+    let mut guides = guides::Guides::default();
     for item in ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten() {
         if cx.diagnostics.gave_up() {
             return;
         }
+        guides::check_item(cx, &mut guides, item, scope);
         match &item.template {
             None => cx.deeper(span, |cx| check_member(cx, id, item, scope)),
             Some(template) if template.params.is_empty() => {
@@ -403,7 +468,14 @@ fn check_specialised_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a
     };
     let Some(name) = name else { return };
     let is_template = match record::lookup_in_class(cx, owner, name) {
-        Some(Found::Functions(decls)) => decls.iter().any(|&decl| cx.functions.decl(decl).template.is_some()),
+        Some(Found::Functions(decls)) => decls.iter().any(|&decl| {
+            let decl = cx.functions.decl(decl);
+            let fits = match &item.kind {
+                ItemKind::Function(function) => function.method == decl.ast.method,
+                _ => true,
+            };
+            decl.template.is_some() && fits
+        }),
         Some(Found::Variable(variable)) => variable.template.is_some(),
         Some(Found::ClassTemplate(_)) => true,
         // Constructors are not found by name.

@@ -108,14 +108,25 @@ pub(in crate::sema) fn member_target<'a>(
         }
         return Some(found);
     }
-    // `x.Base::f`
-    match path::resolve(cx, member) {
+    // `x.Base::f`, where `Base` is looked up in the class first (C++14 [basic.lookup.classref.4]).
+    let target = match own_class(cx, record, member) {
+        Some(class) => path::resolve_in_type(cx, class, &member.segments[1..]),
+        None => path::resolve(cx, member),
+    };
+    match target {
         Ok(target) => Some(target.found),
         Err(miss) => {
             path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "member");
             None
         }
     }
+}
+
+/// The class of an object, if that is what the first name of a member's path means in it.
+fn own_class(cx: &mut Checker<'_>, record: RecordId, member: &ast::Path) -> Option<QualTy> {
+    let first = member.segments.first().filter(|first| first.args.is_none() && !member.global)?;
+    let is_own = cx.records.get(record).name == Some(first.name);
+    is_own.then(|| QualTy::plain(cx.records.get(record).ty))
 }
 
 fn explicit_conversion<'a>(

@@ -27,12 +27,17 @@ fn bind_reference(cx: &mut Checker<'_>, expr: Expr, to: QualTy, rvalue: bool) ->
         && related
         && expr.ty.space == to.space
         && is_addressable(&cx.types, &expr);
-    let operator = (!direct && !rvalue && !related).then(|| user_defined::reference_operator(cx, &expr, to));
-    if let Some((func, _)) = operator.flatten() {
-        let place = call::function(cx, func, Some(expr), Vec::new(), span);
-        return bind_reference(cx, place, to, rvalue);
-    }
-    let place = if direct {
+    let operator = match related || rvalue {
+        true => None,
+        false => user_defined::place_operator(cx, &expr, to),
+    };
+    let place = if let Some(operator) = operator {
+        let place = call::function(cx, operator, Some(expr), Vec::new(), span);
+        if place.ty.ty.is_error() {
+            return place;
+        }
+        upcast_place(cx, place, to.ty)
+    } else if direct {
         if !access::check_base(cx, expr.ty.ty, to.ty, span) {
             return cx.poison(span);
         }

@@ -10,6 +10,7 @@ use crate::sema::checker::Checker;
 use crate::sema::entities::FnDeclId;
 use crate::sema::function::{FnInst, Origin};
 use crate::sema::init::Memberwise;
+use crate::sema::pattern::Pat;
 use crate::sema::special::Copying;
 use crate::sema::{
     access, call, convert, deduce, expr, function, init, overload, pattern, record, special, specialise,
@@ -261,7 +262,7 @@ fn conversion_operator(
         if cx.functions.decl(decl).ast.specifiers.is_explicit && !is_explicit {
             continue;
         }
-        let Some(func) = conversion_candidate(cx, decl, to) else { continue };
+        let Some(func) = conversion_candidate(cx, decl, QualTy::plain(to)) else { continue };
         let Some(first) = overload::object_conversion(cx, func, expr) else { continue };
         let Some(ret) = cx.functions.inst(func).ret else { continue };
         let value = stand_in(&cx.types, ret, expr.span);
@@ -271,38 +272,32 @@ fn conversion_operator(
     best_conversion(cx, &candidates)
 }
 
-/// The conversion operator whose result, an lvalue, a reference binds to (C++14 [over.match.ref]).
-pub(super) fn reference_operator(
-    cx: &mut Checker<'_>,
-    expr: &Expr,
-    to: QualTy,
-) -> Option<(FuncId, Conversion)> {
+/// The conversion operator whose result is a place that a reference to `to` binds to (C++14
+/// [over.match.ref]).
+pub(super) fn place_operator(cx: &mut Checker<'_>, expr: &Expr, to: QualTy) -> Option<FuncId> {
     let from = cx.types.as_record(expr.ty.ty)?;
     let mut candidates = Vec::new();
     for decl in conversion_operators(cx, from) {
-        let data = cx.functions.decl(decl);
-        if data.template.is_some() || data.ast.specifiers.is_explicit {
+        if cx.functions.decl(decl).ast.specifiers.is_explicit {
             continue;
         }
-        let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), expr.span)).ok().flatten();
-        let ret = func.and_then(|func| cx.functions.inst(func).ret);
-        let (Some(func), Some(ret)) = (func, ret) else { continue };
-        let TyKind::Reference { to: result, rvalue: false } = *cx.types.kind(ret.ty) else { continue };
-        if result.ty != to.ty && !convert::is_derived(cx, result.ty, to.ty) {
-            continue;
-        }
+        let Some(func) = conversion_candidate(cx, decl, to) else { continue };
         let Some(first) = overload::object_conversion(cx, func, expr) else { continue };
-        let value = stand_in(&cx.types, ret, expr.span);
-        let reference = QualTy::plain(cx.types.reference(to, false));
-        let Some(second) = convert::conversion_of(cx, &value, reference, false) else { continue };
-        candidates.push(UserCandidate { func, first, second });
+        let Some(ret) = cx.functions.inst(func).ret else { continue };
+        let TyKind::Reference { to: place, rvalue: false } = *cx.types.kind(ret.ty) else { continue };
+        let is_related = place.ty == to.ty || convert::is_derived(cx, place.ty, to.ty);
+        let keeps = (to.is_const || !place.is_const) && (to.is_volatile || !place.is_volatile);
+        if is_related && keeps && place.space == to.space {
+            let adds = u8::from(to.is_const != place.is_const);
+            candidates.push(UserCandidate { func, first, second: Conversion::new(Rank::Exact, adds) });
+        }
     }
-    let (best, rival) = best_conversion(cx, &candidates)?;
-    rival.is_none().then_some((best.func, best.second))
+    // Of several that are equally good none is meant, which a temporary may not hide.
+    best_conversion(cx, &candidates).filter(|(_, rival)| rival.is_none()).map(|(best, _)| best.func)
 }
 
 /// A conversion operator's instance; for a template, deduced from the wanted type.
-fn conversion_candidate(cx: &mut Checker<'_>, decl: FnDeclId, to: Ty) -> Option<FuncId> {
+fn conversion_candidate(cx: &mut Checker<'_>, decl: FnDeclId, to: QualTy) -> Option<FuncId> {
     let data = cx.functions.decl(decl);
     let (ast, template, scope, span) = (data.ast, data.template, data.scope, data.ast.span);
     let args = match template {
@@ -312,8 +307,13 @@ fn conversion_candidate(cx: &mut Checker<'_>, decl: FnDeclId, to: Ty) -> Option<
                 unreachable!("the conversions of a class are conversion operators");
             };
             let pattern = cx.in_scope(scope, |cx| pattern::of_type(cx, ty, &template.params));
-            let mut deduced = vec![None; template.params.len()];
-            if !deduce::from_type(cx, &pattern, QualTy::plain(to), &mut deduced) {
+            // Of a reference the type that it refers to counts (C++14 [temp.deduct.conv]).
+            let pattern = match pattern {
+                Pat::Reference { to, .. } => *to,
+                pattern => pattern,
+            };
+            let mut deduced = deduce::Deduced::none(template.params.len());
+            if !deduce::from_type(cx, &pattern, to, &mut deduced) {
                 return None;
             }
             specialise::finish_deduction(cx, &template.params, deduced, scope, span)?

@@ -22,12 +22,12 @@ pub(super) fn reference_binding(
         return Some(Conversion::EXACT);
     }
     let related = expr.ty.ty == to.ty || convert::is_derived(cx, expr.ty.ty, to.ty);
-    if !rvalue
-        && user
+    if user
+        && !rvalue
         && !related
-        && let Some((func, second)) = user_defined::reference_operator(cx, expr, to)
+        && let Some(func) = user_defined::place_operator(cx, expr, to)
     {
-        return Some(UserConversion::Operator(func, second).conversion());
+        return Some(Conversion { rank: Rank::User, detail: 0, through: Some(func) });
     }
     let is_xvalue = expr.is_place && cx.functions.is_xvalue(&cx.types, expr);
     if is_xvalue && !rvalue && !to.is_const {

@@ -104,6 +104,22 @@ impl History {
         !std::mem::replace(&mut self.states.entry(entity.clone()).or_default().failed, true)
     }
 
+    /// The functions that are specialised explicitly, each with its first specialisation, in the order of the
+    /// source.
+    pub(super) fn specialised_functions(&self) -> Vec<(FuncId, Span)> {
+        #[allow(clippy::iter_over_hash_type, reason = "sorted right below")]
+        let mut all: Vec<(FuncId, Span)> = self
+            .states
+            .iter()
+            .filter_map(|(entity, state)| match entity {
+                Entity::Function(func) => state.specialised.map(|span| (*func, span)),
+                Entity::Class(_) | Entity::Variable(..) => None,
+            })
+            .collect();
+        all.sort_by_key(|(_, span)| (span.file, span.lo));
+        all
+    }
+
     /// Whether the entity is specialised explicitly so far.
     pub(super) fn is_specialised(&self, entity: &Entity) -> bool {
         self.states.get(entity).is_some_and(|state| state.specialised.is_some())

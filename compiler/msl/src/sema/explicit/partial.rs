@@ -1,6 +1,7 @@
 //! Partial specialisations: whether they specialise, and whether each of their parameters can be deduced
 //! (C++14 [temp.class.spec.8]).
 
+use super::place::mentions;
 use super::specialisation::template_of;
 use crate::ast::{
     self, ExprKind, ItemKind, TemplateArg, TemplateParam, TemplateParamKind, TemplateParams, TypeKind,
@@ -113,13 +114,6 @@ fn is_computed(expr: &ast::Expr) -> bool {
         ExprKind::PackExpansion(inner) | ExprKind::Paren(inner) => is_computed(inner),
         _ => false,
     }
-}
-
-fn mentions(arg: &TemplateArg, name: Option<Name>) -> bool {
-    let mut found = false;
-    let mut look = |seen| found |= Some(seen) == name;
-    ast_names::in_arg(arg, &mut Visitor::all(&mut look));
-    found
 }
 
 /// The parameters of the template that is specialised.

@@ -4,10 +4,12 @@
 use super::specialisation;
 use crate::ast::{self, ItemKind, Path};
 use crate::hir::RecordId;
+use crate::sema::ast_names::{self, Visitor};
 use crate::sema::checker::Checker;
 use crate::sema::scopes::ScopeId;
 use crate::sema::table::{Entry, ItemId, NsId};
-use crate::sema::{path, specialise};
+use crate::sema::{out_of_line, path, specialise};
+use crate::token::Name;
 use anymetal_diagnostics::Span;
 
 /// Reports a specialisation whose entity is outside of the namespace `from`; returns false after an error.
@@ -83,7 +85,13 @@ pub(in crate::sema) fn check_definition<'a>(cx: &mut Checker<'a>, id: ItemId, en
     };
     let Some(path) = path else { return };
     let heads = entry.item.template.as_ref().map_or_else(Vec::new, ast::TemplateParams::heads);
-    if heads.iter().any(|head| !head.params.is_empty()) {
+    if let Some(first) = heads.iter().position(|head| !head.params.is_empty()) {
+        if heads[first..].iter().any(|head| head.params.is_empty()) {
+            let message = "cannot specialize (with `template<>`) a member of an unspecialized template";
+            cx.error("bad-template", span, message);
+        } else if first == 0 {
+            check_class_heads(cx, &heads, path, span);
+        }
         return;
     }
     let scope = cx.scopes.of_item(id);
@@ -106,6 +114,39 @@ pub(in crate::sema) fn check_definition<'a>(cx: &mut Checker<'a>, id: ItemId, en
         let message = format!("template specialization of `{name}` requires `template<>`");
         cx.error("bad-template", span, message);
     }
+}
+
+/// Reports heads of classes that are not those of the class templates that the path names: with parameters
+/// that nothing determines, or in another order.
+fn check_class_heads(cx: &mut Checker<'_>, heads: &[&ast::TemplateParams], path: &Path, span: Span) {
+    let classes = path.segments.iter().filter_map(|segment| segment.args.as_ref());
+    if classes.clone().count() > heads.len() {
+        return;
+    }
+    for (head, args) in heads.iter().zip(classes) {
+        let names: Vec<Option<usize>> =
+            args.iter().map(|arg| out_of_line::named_parameter(arg, head)).collect();
+        let is_in_order = names.iter().enumerate().all(|(n, name)| *name == Some(n));
+        let names_all = head.params.iter().all(|param| args.iter().any(|arg| mentions(arg, param.name)));
+        if is_in_order && names.len() < head.params.len() {
+            let message = "too many template parameters in the definition of a member";
+            return cx.error("bad-template", head.span, message);
+        }
+        let is_permuted =
+            !is_in_order && names.len() == head.params.len() && names.iter().all(Option::is_some);
+        if !names_all || is_permuted {
+            let message = "this definition does not refer to a class template or a partial specialization";
+            return cx.error("bad-template", span, message);
+        }
+    }
+}
+
+/// Whether an argument mentions a parameter.
+pub(super) fn mentions(arg: &ast::TemplateArg, name: Option<Name>) -> bool {
+    let mut found = false;
+    let mut look = |seen| found |= Some(seen) == name;
+    ast_names::in_arg(arg, &mut Visitor::all(&mut look));
+    found
 }
 
 /// Whether a definition of a member of the class must begin with `template<>`.

@@ -1,7 +1,7 @@
 //! `template <> void f(int) { … }`, `template <> struct S<int> { … };`, and the same for members.
 
 use super::history::{Entity, Event, History};
-use super::place;
+use super::{place, uses};
 use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::{FuncId, RecordId, Ty};
 use crate::sema::checker::Checker;
@@ -13,7 +13,7 @@ use crate::sema::{
     whole_program,
 };
 use crate::token::Name;
-use anymetal_diagnostics::Span;
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 /// Checks a declaration that begins with `template<>`.
@@ -27,6 +27,10 @@ pub(in crate::sema) fn check<'a>(cx: &mut Checker<'a>, history: &mut History, id
             (None, None) => {}
         },
         ItemKind::Function(ast) => {
+            if let Some(param) = ast.params.iter().find(|param| param.default.is_some()) {
+                let message = "default argument not permitted on an explicit specialization";
+                cx.error("default-argument", param.span, message);
+            }
             if let Some(func) = specialised_function(cx, ast, id, scope) {
                 let is_definition = !matches!(ast.body, FunctionBody::None);
                 let name = cx.functions.inst(func).name.clone();
@@ -84,6 +88,9 @@ fn check_class<'a>(
     let Some(class) = ty.and_then(|ty| cx.types.as_record(ty)) else { return };
     let shown = cx.types.record(class).name.clone();
     let event = Event::Specialisation { is_definition: ast.members.is_some() };
+    if !history.is_specialised(&Entity::Class(class)) {
+        uses::check_class(cx, class, ast.span);
+    }
     history.add(&mut cx.diagnostics, Entity::Class(class), event, &shown, ast.span);
     if ast.members.is_some() {
         whole_program::check_record(cx, cx.records.get(class).ty, ast.span);
@@ -112,6 +119,9 @@ fn check_member_class<'a>(
     let Some(Found::Type(ty)) = record::lookup_in_class(cx, owner, name) else { return };
     let Some(class) = cx.types.as_record(ty.ty) else { return };
     let event = Event::Specialisation { is_definition: ast.members.is_some() };
+    if !history.is_specialised(&Entity::Class(class)) {
+        uses::check_class(cx, class, ast.span);
+    }
     history.add(&mut cx.diagnostics, Entity::Class(class), event, name.as_str(), ast.span);
     if ast.members.is_some() {
         whole_program::check_record(cx, ty.ty, ast.span);
@@ -182,6 +192,10 @@ fn specialised_member<'a>(
     let (params, _) = params.ok().flatten()?;
     for &decl in decls.iter() {
         let is_template = cx.functions.decl(decl).template.is_some();
+        let declared = cx.functions.decl(decl).ast;
+        if declared.method != ast.method {
+            continue;
+        }
         // That a template has too many is reported where they are parsed.
         let fits = match is_template {
             true => heads > needed,
@@ -200,6 +214,13 @@ fn specialised_member<'a>(
         } else if let Some(func) = function::instantiate(cx, decl, Rc::from([]), span)
             && function::are_same_params(&cx.functions.inst(func).params, &params)
         {
+            // Templates may be specialised with or without it.
+            if declared.specifiers.is_constexpr != ast.specifiers.is_constexpr {
+                let name = spelling::function(&ast.name);
+                let message = format!("`{name}` is declared with and without `constexpr`");
+                let diagnostic = Diagnostic::error("redefinition", span, message);
+                cx.report(diagnostic.with_note(declared.span, "previously declared here"));
+            }
             return Some(func);
         }
     }

@@ -9,7 +9,7 @@ use crate::sema::entities::{FnDeclId, Found};
 use crate::sema::out_of_line::Fit;
 use crate::sema::scopes::ScopeId;
 use crate::sema::table::{Decl, function_key};
-use crate::sema::{function, lookup, out_of_line, template_args};
+use crate::sema::{equivalence, function, kernel, lookup, out_of_line, template_args};
 use anymetal_diagnostics::Span;
 
 /// Finds the body that serves an instance.
@@ -68,7 +68,7 @@ fn later_definition<'a>(cx: &mut Checker<'a>, id: FuncId, decl_id: FnDeclId) -> 
         let fits = other != decl_id
             && candidate.template.is_some() == is_template
             && matches!(candidate.ast.body, FunctionBody::Block(_));
-        if !fits {
+        if !fits || (is_template && !is_redeclaration(cx, decl_id, other)) {
             continue;
         }
         if let Ok(Some(same)) = cx.quietly(|cx| function::instantiate(cx, other, args.clone(), Span::NONE))
@@ -81,6 +81,12 @@ fn later_definition<'a>(cx: &mut Checker<'a>, id: FuncId, decl_id: FnDeclId) -> 
         }
     }
     None
+}
+
+/// Whether two declarations in one scope are of one function template.
+fn is_redeclaration(cx: &mut Checker<'_>, a: FnDeclId, b: FnDeclId) -> bool {
+    let (a, b) = (equivalence::signature(cx, a), equivalence::signature(cx, b));
+    a == b
 }
 
 /// `template <> f<int>(…) { … }`, if these arguments have one; it may be declared alone.
@@ -115,7 +121,7 @@ pub(in crate::sema) fn specialisation<'a>(
             continue;
         }
         let scope = cx.scopes.of_item(item);
-        if specialises(cx, ast, scope, id, decl_id) {
+        if specialises(cx, ast, scope, id, decl_id) && is_chosen(cx, ast, scope, decl_id) {
             let definition = Definition { ast, scope };
             if !matches!(ast.body, FunctionBody::None) {
                 return Some(definition);
@@ -124,6 +130,26 @@ pub(in crate::sema) fn specialisation<'a>(
         }
     }
     declared
+}
+
+/// Whether a full specialisation is of this template, and not of another that is more specialised.
+fn is_chosen<'a>(cx: &mut Checker<'a>, ast: &'a ast::Function, scope: ScopeId, decl_id: FnDeclId) -> bool {
+    let decl = cx.functions.decl(decl_id);
+    let ns = cx.scopes.enclosing_namespace(decl.scope);
+    let found = function_key(&decl.ast.name).and_then(|key| lookup::directly(cx, ns, key));
+    let Some(Found::Functions(all)) = found else { return true };
+    let is_template = |decl: &&FnDeclId| cx.functions.decl(**decl).template.is_some();
+    let templates: Vec<FnDeclId> = all.iter().filter(is_template).copied().collect();
+    if templates.len() < 2 {
+        return true;
+    }
+    let signature = kernel::Signature::of(ast);
+    let chosen =
+        cx.quietly(|cx| kernel::instantiated_by_signature(cx, &templates, signature, scope, ast.span));
+    // What is ambiguous is reported at the specialisation.
+    let Ok(Some(chosen)) = chosen else { return true };
+    let chosen = cx.functions.inst(chosen).origin.decl();
+    chosen.is_none_or(|chosen| chosen == decl_id || is_redeclaration(cx, chosen, decl_id))
 }
 
 /// The same in a class, between its members.

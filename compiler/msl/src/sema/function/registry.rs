@@ -4,6 +4,7 @@ use super::{FnDecl, FnInst};
 use crate::ast::{self, Access, NodeId, TemplateParams};
 use crate::hir::{FuncId, RecordId};
 use crate::sema::entities::{FnDeclId, TArg};
+use crate::sema::equivalence::Signature;
 use crate::sema::init::Synthesised;
 use crate::sema::scopes::{ScopeId, Scopes};
 use crate::sema::table::NsId;
@@ -44,7 +45,15 @@ impl<'a> Functions<'a> {
     ) -> FnDeclId {
         let Self { decls, decl_ids, .. } = self;
         *decl_ids.entry((ast.id, scope)).or_insert_with(|| {
-            decls.push(FnDecl { ast, template, scope, owner, access: Access::Public, patterns: None });
+            decls.push(FnDecl {
+                ast,
+                template,
+                scope,
+                owner,
+                access: Access::Public,
+                patterns: None,
+                signature: None,
+            });
             FnDeclId(decls.len() as u32 - 1)
         })
     }
@@ -71,6 +80,10 @@ impl<'a> Functions<'a> {
 
     pub(in crate::sema) fn decl(&self, id: FnDeclId) -> &FnDecl<'a> {
         &self.decls[id.0 as usize]
+    }
+
+    pub(in crate::sema) fn set_signature(&mut self, id: FnDeclId, signature: Rc<Signature>) {
+        self.decls[id.0 as usize].signature = Some(signature);
     }
 
     pub(super) fn decl_mut(&mut self, id: FnDeclId) -> &mut FnDecl<'a> {

@@ -1,6 +1,6 @@
 //! Signatures: parameter and result types, and parameter types as patterns to deduce from.
 
-use super::{Signature, mentions_auto};
+use super::{SignatureTypes, mentions_auto};
 use crate::ast::{self, FunctionName, OperatorName, TemplateArg, TypeKind};
 use crate::hir::{LocalId, QualTy, Ty, TyKind};
 use crate::sema::checker::{Checker, space_of};
@@ -22,7 +22,7 @@ pub(super) fn plain_signature<'a>(
     ast: &'a ast::Function,
     scope: ScopeId,
     span: Span,
-) -> Option<Signature> {
+) -> Option<SignatureTypes> {
     let trace = cx.diagnostics.replace_trace(None);
     let pack = cx.placeholders.pack_index.take();
     let signature = cx.deeper(span, |cx| cx.in_scope(scope, |cx| signature(cx, ast)));
@@ -31,7 +31,11 @@ pub(super) fn plain_signature<'a>(
     signature?
 }
 
-pub(super) fn this_of(records: &Records<'_>, functions: &Functions<'_>, id: FnDeclId) -> Option<QualTy> {
+pub(in crate::sema) fn this_of(
+    records: &Records<'_>,
+    functions: &Functions<'_>,
+    id: FnDeclId,
+) -> Option<QualTy> {
     let decl = functions.decl(id);
     let owner = decl.owner.filter(|_| !decl.ast.specifiers.is_static)?;
     let method = decl.ast.method;
@@ -44,7 +48,7 @@ pub(super) fn this_of(records: &Records<'_>, functions: &Functions<'_>, id: FnDe
 }
 
 /// Parameter types and result type, in the current scope. The result is `None` for `auto`.
-pub(in crate::sema) fn signature<'a>(cx: &mut Checker<'a>, ast: &'a ast::Function) -> Option<Signature> {
+pub(in crate::sema) fn signature<'a>(cx: &mut Checker<'a>, ast: &'a ast::Function) -> Option<SignatureTypes> {
     let params = param_types(cx, ast);
     let ret = match (&ast.name, &ast.ret) {
         (FunctionName::Operator(OperatorName::Conversion(ty)), _) => Some(resolve_type::resolve(cx, ty)),

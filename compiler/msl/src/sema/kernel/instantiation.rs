@@ -106,12 +106,15 @@ pub(in crate::sema) fn instantiated_by_signature<'a>(
     if cx.diagnostics.error_count() > errors {
         return None;
     }
-    let mut mismatch = None;
+    let (mut mismatch, mut fitting) = (None, Vec::new());
     for &decl in decls {
         match instance_of_signature(cx, decl, explicit.clone(), &types, ret, span) {
-            Ok(func) => return Some(func),
+            Ok(func) => fitting.push((decl, func)),
             Err(found) => mismatch = mismatch.or(found),
         }
+    }
+    if !fitting.is_empty() {
+        return overload::most_specialised(cx, &fitting, span);
     }
     let mut diagnostic = Diagnostic::error(
         "no-matching-template",

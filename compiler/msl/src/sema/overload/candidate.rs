@@ -91,7 +91,7 @@ pub(in crate::sema) fn candidate_function<'a>(
         return Err("the explicit template arguments do not fit".to_owned());
     };
     deduce_call(cx, decl, args, &mut deduced)?;
-    let missing = deduced.iter().position(Option::is_none);
+    let missing = deduced.missing();
     let Some(bound) = specialise::finish_deduction(cx, &template.params, deduced, scope, span) else {
         let name = missing.and_then(|n| template.params[n].name);
         return Err(match name {
@@ -132,6 +132,7 @@ pub(in crate::sema) fn explicit_prefix<'a>(
     let (template, scope) = (data.template?, data.scope);
     let params = &template.params;
     let mut bound: Vec<TArg> = Vec::new();
+    let mut ends_in_pack = false;
     let mut explicit = explicit.into_iter();
     for param in params {
         if param.is_pack {
@@ -141,6 +142,7 @@ pub(in crate::sema) fn explicit_prefix<'a>(
             }
             if !elements.is_empty() {
                 bound.push(TArg::Pack(elements.into()));
+                ends_in_pack = true;
             }
             break;
         }
@@ -151,9 +153,7 @@ pub(in crate::sema) fn explicit_prefix<'a>(
     if explicit.next().is_some() {
         return None;
     }
-    let mut deduced: Deduced = bound.into_iter().map(Some).collect();
-    deduced.resize(params.len(), None);
-    Some(deduced)
+    Some(Deduced::explicit(bound, params.len(), ends_in_pack))
 }
 
 fn deduce_call<'a>(
@@ -187,10 +187,11 @@ pub(in crate::sema) fn deduce_from_arg<'a>(
         return function_pointer::deduce_from_function(cx, pattern, (decls, *args, *span), deduced);
     }
     let Arg::Expr(expr) = arg else { return true };
-    // Parameters whose template parameters are all known take conversions.
+    // Parameters whose template parameters are all given explicitly take conversions (C++14
+    // [temp.arg.explicit.6]).
     let mut holes = Vec::new();
     deduce::holes_in(pattern, &mut holes);
-    if holes.iter().all(|&hole| deduced.get(hole).is_some_and(Option::is_some)) {
+    if holes.iter().all(|&hole| deduced.is_explicit(hole)) {
         return true;
     }
     let is_lvalue = expr.is_place && !cx.functions.is_xvalue(&cx.types, expr);
@@ -205,26 +206,22 @@ pub(in crate::sema) fn deduce_rest<'a>(
 ) -> Result<(), String> {
     let mut holes = Vec::new();
     deduce::holes_in(pattern, &mut holes);
-    // A parameter that is not a pack and is known stays as it is.
-    holes.retain(|&hole| matches!(deduced[hole], None | Some(TArg::Pack(_))));
-    let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); deduced.len()];
+    deduced.elementwise(&mut holes);
+    let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); holes.len()];
     for (n, arg) in args.iter().enumerate() {
-        let mut one = deduced.clone();
-        for &hole in &holes {
-            one[hole] = deduce::explicit_element(&deduced[hole], n);
-        }
+        let mut one = deduced.element(&holes, n);
         if !deduce_from_arg(cx, pattern, arg, &mut one) {
             return Err(format!("argument {} of the pack does not match", n + 1));
         }
-        for &hole in &holes {
-            collected[hole].extend(one[hole].take());
+        for (&hole, collected) in holes.iter().zip(&mut collected) {
+            collected.extend(one.take(hole));
         }
     }
-    for hole in holes {
-        if matches!(&deduced[hole], Some(TArg::Pack(explicit)) if explicit.len() > collected[hole].len()) {
-            return Err("it has fewer arguments than explicit template arguments".to_owned());
+    for (hole, elements) in holes.into_iter().zip(collected) {
+        let given = elements.len();
+        if !deduced.bind_pack(hole, elements) {
+            return Err(format!("a pack of another length than {given} is given or deduced before"));
         }
-        deduced[hole] = Some(TArg::Pack(std::mem::take(&mut collected[hole]).into()));
     }
     Ok(())
 }

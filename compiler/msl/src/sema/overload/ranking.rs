@@ -6,10 +6,11 @@ use crate::sema::checker::Checker;
 use crate::sema::convert::Rank;
 use crate::sema::entities::FnDeclId;
 use crate::sema::function::Functions;
-use crate::sema::pattern::Pat;
+use crate::sema::pattern::{self, Pat};
 use crate::sema::record::Records;
 use crate::sema::template_template::Templates;
-use crate::sema::{deduce, function};
+use crate::sema::{deduce, equivalence, function};
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -59,7 +60,7 @@ fn is_better(cx: &mut Checker<'_>, a: &Candidate, b: &Candidate) -> bool {
     if is_a != is_b {
         return is_b;
     }
-    if both_templates && a.has_object == b.has_object {
+    if both_templates {
         let more = is_more_specialised(cx, a.decl, b.decl);
         if more != is_more_specialised(cx, b.decl, a.decl) {
             return more;
@@ -121,14 +122,7 @@ fn differ_by_references(types: &Types, functions: &Functions<'_>, a: &Candidate,
 
 /// Partial ordering of function templates by the parameters the call uses.
 pub(in crate::sema) fn is_more_specialised(cx: &mut Checker<'_>, a: FnDeclId, b: FnDeclId) -> bool {
-    let pa = Params {
-        patterns: function::patterns_of(cx, a),
-        ends_in_pack: candidate::has_pack(&cx.functions, a),
-    };
-    let pb = Params {
-        patterns: function::patterns_of(cx, b),
-        ends_in_pack: candidate::has_pack(&cx.functions, b),
-    };
+    let (pa, pb) = (Params::of(cx, a, b), Params::of(cx, b, a));
     let (len_a, len_b) = (pa.patterns.len(), pb.patterns.len());
     let count = match (pa.ends_in_pack, pb.ends_in_pack) {
         (true, true) => len_a.max(len_b),
@@ -152,7 +146,35 @@ pub(in crate::sema) fn is_more_specialised(cx: &mut Checker<'_>, a: FnDeclId, b:
     }
 }
 
+/// The template among these that is more specialised than the others, as a declaration of a specialisation
+/// means it (C++14 [temp.deduct.decl], [temp.func.order]); reports that there is none. Declarations of one
+/// template count once.
+pub(in crate::sema) fn most_specialised(
+    cx: &mut Checker<'_>,
+    fitting: &[(FnDeclId, FuncId)],
+    span: Span,
+) -> Option<FuncId> {
+    let mut best = *fitting.first()?;
+    for &other in &fitting[1..] {
+        if is_more_specialised(cx, other.0, best.0) {
+            best = other;
+        }
+    }
+    let rival = fitting.iter().find(|(decl, _)| {
+        *decl != best.0
+            && !is_more_specialised(cx, best.0, *decl)
+            && equivalence::signature(cx, best.0) != equivalence::signature(cx, *decl)
+    });
+    let Some(&(rival, _)) = rival else { return Some(best.1) };
+    let message = "partial ordering for this declaration of a specialisation is ambiguous";
+    let diagnostic = Diagnostic::error("ambiguous-function", span, message);
+    let [first, second] = [best.0, rival].map(|decl| cx.functions.decl(decl).ast.span);
+    cx.report(diagnostic.with_note(first, "candidate").with_note(second, "candidate"));
+    None
+}
+
 /// The patterns of a function template's parameters.
+#[derive(Debug)]
 struct Params<'a> {
     patterns: Rc<[Pat<'a>]>,
     /// The last one stands for any number of parameters.
@@ -160,6 +182,24 @@ struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
+    /// Of a template that is compared with another: the object is a parameter of a method where the other is
+    /// no member (C++14 [temp.func.order.3]).
+    fn of(cx: &mut Checker<'a>, decl: FnDeclId, other: FnDeclId) -> Self {
+        let patterns = function::patterns_of(cx, decl);
+        let ends_in_pack = candidate::has_pack(&cx.functions, decl);
+        let this = function::this_of(&cx.records, &cx.functions, decl);
+        let patterns = match this.filter(|_| cx.functions.decl(other).owner.is_none()) {
+            Some(this) => {
+                let reference = cx.functions.decl(decl).ast.method.reference;
+                let rvalue = reference == Some(crate::ast::RefQualifier::Rvalue);
+                let object = Pat::Reference { to: Box::new(Pat::Fixed(this)), rvalue };
+                std::iter::once(object).chain(patterns.iter().cloned()).collect()
+            }
+            None => patterns,
+        };
+        Self { patterns, ends_in_pack }
+    }
+
     fn is_of_pack(&self, n: usize) -> bool {
         self.ends_in_pack && n + 1 >= self.patterns.len()
     }
@@ -185,9 +225,9 @@ fn covers_all<'a>(
     let mut bound = Vec::new();
     (0..count).all(|n| {
         // References are looked through when templates are compared.
-        let through = |pat: &Pat<'a>| match pat {
-            Pat::Reference { to, .. } => (**to).clone(),
-            other => other.clone(),
+        let through = |pat: &Pat<'a>| match pattern::open_pattern(types, records, pat) {
+            Pat::Reference { to, .. } => *to,
+            _ => pat.clone(),
         };
         let (a, b) = (through(general.pattern(n)), through(special.pattern(n)));
         let mut order = deduce::pattern_order(types, records, templates);

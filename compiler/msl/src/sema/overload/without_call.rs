@@ -89,7 +89,7 @@ fn function_of_type<'a>(
                 cx.quietly(|cx| candidate::explicit_prefix(cx, decl, explicit, span)).ok().flatten()?;
             let patterns = function::patterns_of(cx, decl);
             for (pattern, &param) in patterns.iter().zip(params) {
-                if !deduce::from_type(cx, pattern, param, &mut deduced) {
+                if !deduce::from_param_type(cx, pattern, param, &mut deduced) {
                     return None;
                 }
             }

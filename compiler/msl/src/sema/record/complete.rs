@@ -3,7 +3,7 @@
 //! Invariant: a class is completed once; one that needs itself complete for that is reported.
 
 use super::lookup::names_constructors;
-use super::{Member, RecordState, declare};
+use super::{Member, RecordState, declare, instance};
 use crate::ast::{self, Access, ItemKind, TypeKind};
 use crate::hir::{
     BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind, Types,
@@ -42,14 +42,21 @@ pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) 
         cx.error("incomplete-type", span, format!("`{name}` is used before it is defined"));
         return false;
     }
+    if cx.checks_everything && !cx.diagnostics.is_quiet() && !cx.scopes.is_in_instance() {
+        cx.records.required.entry(id).or_insert(span);
+    }
     match cx.records.get(id).state {
         RecordState::Complete => {
+            let is_deferred = cx.diagnostics.has_deferred(Deferred::Record(id));
             cx.diagnostics.report_deferred(Deferred::Record(id));
-            let is_undefined = cx.records.get(id).ast.is_some_and(|ast| ast.members.is_none());
-            if is_undefined && cx.records.last_undefined != Some((id, span)) {
+            let is_complete = cx.types.record(id).is_complete;
+            if is_complete {
+                instance::check(cx, id, span);
+            } else if !is_deferred && is_undefined(cx, id) && cx.records.last_undefined != Some((id, span)) {
+                // Each use needs the definition.
                 report_undefined(cx, id, span);
             }
-            return cx.types.record(id).is_complete;
+            return is_complete;
         }
         RecordState::Completing | RecordState::Declaring => {
             let name = cx.types.record(id).name.clone();
@@ -64,7 +71,15 @@ pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) 
     let ok = cx.once(Deferred::Record(id), |cx| complete_in_trace(cx, id, span));
     cx.types.records[id.0 as usize].is_complete = ok;
     cx.records.get_mut(id).state = RecordState::Complete;
+    if ok {
+        instance::check(cx, id, span);
+    }
     ok
+}
+
+/// Whether a class is declared only.
+fn is_undefined(cx: &Checker<'_>, id: RecordId) -> bool {
+    cx.records.get(id).ast.is_some_and(|ast| ast.members.is_none())
 }
 
 /// Reports a use of a class that is only declared.

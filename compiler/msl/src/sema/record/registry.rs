@@ -37,6 +37,10 @@ pub(in crate::sema) struct Records<'a> {
     pub(in crate::sema) specialisations: FxHashMap<(NodeId, ScopeId), Rc<[ClassSpecialisation<'a>]>>,
     /// Where each instance of a class template was first needed complete.
     pub(in crate::sema) instantiated: FxHashMap<RecordId, Span>,
+    /// The instances whose declarations have been checked.
+    pub(in crate::sema) checked: FxHashSet<RecordId>,
+    /// Where code that is no instance first requires a class to be complete, in a check of everything.
+    pub(in crate::sema) required: FxHashMap<RecordId, Span>,
     pub(super) usings: Usings,
     /// Whether names are resolved without access control.
     pub(in crate::sema) ignores_access: bool,

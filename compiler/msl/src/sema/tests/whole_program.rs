@@ -208,3 +208,23 @@ fn friends_of_instances_are_functions_of_the_namespace() {
     reject("void f(int); template <class T> struct A { friend int f(int); };", &["redefinition"]);
     accept("template <class T> struct A { friend void f(T) {} }; void g() { A<int> a; A<float> b; }");
 }
+
+#[test]
+fn deduction_guides() {
+    let template = "template <typename T> struct S { S(int); }; ";
+    let reject = |guides: &str, ids: &[&str]| reject(&format!("{template}{guides}"), ids);
+    reject("S(int) -> S<int>; S(int) -> S<int>;", &["deduction-guide"]);
+    reject("S(int) -> S<int>; S(int) -> S<float>;", &["deduction-guide"]);
+    reject("S(int) -> int;", &["deduction-guide"]);
+    reject("template <typename T> S(thread T *) -> const S<T>;", &["deduction-guide"]);
+    reject("namespace n { S(int) -> S<int>; }", &["deduction-guide"]);
+    reject("template <typename T> using A = S<T>; A(int) -> A<int>;", &["deduction-guide"]);
+    accept(&format!(
+        "{template}S(int) -> S<int>; S(float) -> S<float>; template <typename T> S(T) -> S<typename T::a>;
+         template <typename T> S(T) -> S<typename T::b>;"
+    ));
+    accept(
+        "struct Outer { template <typename T> struct In { In(int); }; template <typename U> In(U) -> In<U>;
+         };",
+    );
+}

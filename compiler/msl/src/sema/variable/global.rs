@@ -101,25 +101,78 @@ fn select_variable<'a>(
     args: &Rc<[TArg]>,
 ) -> (&'a ast::Variable, ScopeId) {
     let Some(template) = decl.template else { return (decl.variable, decl.scope) };
-    let mut best: Option<(&'a ast::Variable, ScopeId, bool)> = None;
-    for item in cx.table.specialisations(decl.variable.declarator.name) {
-        let entry = cx.table.entry(item);
-        let (ItemKind::Variable(variable), Some(params)) = (&entry.item.kind, &entry.item.template) else {
-            continue;
-        };
+    let mut best: Option<((bool, bool), &'a ast::Variable, ScopeId)> = None;
+    for (variable, params, scope) in specialisations_of(cx, decl) {
         let Some(written) = &variable.declarator.specialisation else { continue };
-        let scope = cx.scopes.of_item(item);
         if let Some(inner) = match_variable(cx, template, params, written, scope, args, variable.span) {
-            let is_full = params.params.is_empty();
-            if best.is_none_or(|(.., full)| is_full && !full) {
-                best = Some((variable, inner, is_full));
+            let rank = (params.params.is_empty(), variable.init.is_some());
+            if best.is_none_or(|(known, ..)| rank > known) {
+                best = Some((rank, variable, inner));
             }
         }
     }
     match best {
-        Some((variable, scope, _)) => (variable, scope),
-        None => (decl.variable, cx.scopes.template_scope(&template.params, args, decl.scope)),
+        Some((_, variable, scope)) => (variable, scope),
+        None => {
+            let (variable, params, scope) =
+                member_template_definition(cx, decl).unwrap_or((decl.variable, template, decl.scope));
+            (variable, cx.scopes.template_scope(&params.params, args, scope))
+        }
     }
+}
+
+/// A declaration of a variable template, with its own parameters and the scope around.
+type Declared<'a> = (&'a ast::Variable, &'a TemplateParams, ScopeId);
+
+/// The specialisations of a variable template: in its namespace, or in and outside of its class.
+fn specialisations_of<'a>(cx: &mut Checker<'a>, decl: &VarDecl<'a>) -> Vec<Declared<'a>> {
+    let name = decl.variable.declarator.name;
+    let of_item = |item: &'a ast::Item, scope: ScopeId| match (&item.kind, &item.template) {
+        (ItemKind::Variable(variable), Some(params)) if variable.declarator.specialisation.is_some() => {
+            Some((&**variable, params, scope))
+        }
+        _ => None,
+    };
+    let mut found = Vec::new();
+    let Some(owner) = cx.scopes.record(decl.scope) else {
+        for item in cx.table.specialisations(name) {
+            found.extend(of_item(&cx.table.entry(item).item, cx.scopes.of_item(item)));
+        }
+        return found;
+    };
+    for item in cx.records.get(owner).ast.and_then(|ast| ast.members.as_ref()).into_iter().flatten() {
+        found.extend(of_item(item, decl.scope).filter(|(variable, ..)| variable.declarator.name == name));
+    }
+    let outside = outside_of_class(cx, decl).into_iter();
+    found.extend(outside.filter(|(variable, ..)| variable.declarator.specialisation.is_some()));
+    found
+}
+
+/// The definition of a member template itself outside of its class.
+fn member_template_definition<'a>(cx: &mut Checker<'a>, decl: &VarDecl<'a>) -> Option<Declared<'a>> {
+    let template = decl.template.filter(|_| decl.variable.init.is_none())?;
+    outside_of_class(cx, decl).into_iter().find(|(variable, params, _)| {
+        let is_alike = params.params.len() == template.params.len();
+        variable.declarator.specialisation.is_none() && variable.init.is_some() && is_alike
+    })
+}
+
+/// The declarations of a member template outside of its class.
+fn outside_of_class<'a>(cx: &mut Checker<'a>, decl: &VarDecl<'a>) -> Vec<Declared<'a>> {
+    let Some(owner) = cx.scopes.record(decl.scope) else { return Vec::new() };
+    let Some(class) = cx.records.get(owner).name else { return Vec::new() };
+    let mut found = Vec::new();
+    for item in cx.table.out_of_line(class) {
+        let ItemKind::Variable(variable) = &cx.table.entry(item).item.kind else { continue };
+        let declarator = &variable.declarator;
+        if declarator.name == decl.variable.declarator.name
+            && let Some(Position { scope, own: Some(own), .. }) =
+                out_of_line::position(cx, item, declarator.scope.as_ref(), owner)
+        {
+            found.push((&**variable, own, scope));
+        }
+    }
+    found
 }
 
 fn match_variable<'a>(
@@ -151,10 +204,17 @@ fn global_value_of<'a>(
         return function_constant::function_constant(cx, variable, attribute);
     }
     let least = if variable.init.is_some() { Fit::Exact } else { Fit::Any };
-    if let Some((definition, scope)) = static_definition(cx, decl, least) {
-        return cx.in_scope(scope, |cx| value_of_definition(cx, definition));
+    match static_definition(cx, decl, least) {
+        Some(StaticDefinition { variable, scope, is_declaration: true }) => cx.in_scope(scope, |cx| {
+            let ty = resolve_type::resolve(cx, &variable.ty);
+            report_no_initialiser(&mut cx.diagnostics, variable, ty);
+            Some((ty, GlobalValue::Failed))
+        }),
+        Some(StaticDefinition { variable, scope, .. }) => {
+            cx.in_scope(scope, |cx| value_of_definition(cx, variable))
+        }
+        None => value_of_definition(cx, variable),
     }
-    value_of_definition(cx, variable)
 }
 
 fn value_of_definition<'a>(
@@ -259,30 +319,47 @@ fn finish_global<'a>(
     }
 }
 
-/// `const int S::x = 1;` for a static member, with at least that fit; and the scope to check it in.
+/// A declaration of a static member outside of its class.
+struct StaticDefinition<'a> {
+    variable: &'a ast::Variable,
+    /// To check it in.
+    scope: ScopeId,
+    /// An explicit specialisation without an initialiser defines nothing (C++14 [temp.expl.spec.13]).
+    is_declaration: bool,
+}
+
+/// `const int S::x = 1;` for a static member, with at least that fit.
 fn static_definition<'a>(
     cx: &mut Checker<'a>,
     decl: &VarDecl<'a>,
     least: Fit,
-) -> Option<(&'a ast::Variable, ScopeId)> {
-    let record = cx.scopes.record(decl.scope)?;
+) -> Option<StaticDefinition<'a>> {
+    let record = cx.scopes.record(decl.scope).filter(|_| decl.template.is_none())?;
     let class = cx.records.get(record).name?;
-    let mut best: Option<(Fit, &'a ast::Variable, ScopeId)> = None;
+    let mut best: Option<((Fit, bool), StaticDefinition<'a>)> = None;
     for item in cx.table.out_of_line(class) {
-        let ItemKind::Variable(variable) = &cx.table.entry(item).item.kind else { continue };
+        let entry = cx.table.entry(item);
+        let ItemKind::Variable(variable) = &entry.item.kind else { continue };
         let declarator = &variable.declarator;
-        if declarator.name != decl.variable.declarator.name || variable.init.is_none() {
+        if declarator.name != decl.variable.declarator.name {
             continue;
         }
         if let Some(Position { fit, scope, own: None }) =
             out_of_line::position(cx, item, declarator.scope.as_ref(), record)
-            && fit >= least
-            && best.is_none_or(|(known, ..)| known < fit)
         {
-            best = Some((fit, variable, scope));
+            let has_init = variable.init.is_some();
+            let is_specialisation =
+                entry.item.template.as_ref().is_some_and(|template| template.params.is_empty());
+            let rank = (fit, has_init);
+            // The initialiser may be in the class.
+            let defines = has_init || is_specialisation || decl.variable.init.is_none();
+            if defines && fit >= least && best.as_ref().is_none_or(|(known, _)| *known < rank) {
+                let is_declaration = is_specialisation && !has_init;
+                best = Some((rank, StaticDefinition { variable, scope, is_declaration }));
+            }
         }
     }
-    best.map(|(_, variable, scope)| (variable, scope))
+    best.map(|(_, found)| found)
 }
 
 /// A use of a variable with static storage.
