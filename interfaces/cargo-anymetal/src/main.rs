@@ -14,12 +14,17 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
 
+mod availability;
 mod declarations;
+mod library;
 mod settings;
 mod shim;
 mod verify;
 
+use std::path::Path;
 use std::process::{Command, ExitCode};
+
+use shim::Implementation;
 
 const USAGE: &str = "\
 usage: cargo anymetal COMMAND [ARGUMENTS...]
@@ -29,6 +34,8 @@ from anymetal instead of Apple's framework. No file of the package is changed, e
 
   cargo anymetal test --lib            the package's tests
   cargo anymetal shim                  only makes the changed crates, and prints where they are
+  cargo anymetal --library FOLDER ...  any of these with the `libMetal.so` that `cargo xtask libmetal
+                                       --prefix FOLDER` installed, in place of building anymetal with the package
   cargo anymetal verify                checks selectors and type encodings against those of objc2-metal
                                        and objc2-metal-performance-shaders
 
@@ -42,24 +49,34 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == "anymetal") {
         arguments.remove(0);
     }
+    let (implementation, arguments) = match arguments.as_slice() {
+        [option, prefix, rest @ ..] if option == "--library" => {
+            (Implementation::Library(Path::new(prefix)), rest)
+        }
+        all => (Implementation::Crate, all),
+    };
     match arguments.first().map(String::as_str) {
         None | Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Some("shim") => report(shim::make().map(|shim| {
+        Some("shim") => report(shim::make(implementation).map(|shim| {
             shim.crates.iter().for_each(|changed| println!("{}", changed.folder.display()));
         })),
         Some("verify") => report(verify::run()),
-        Some(_) => report(run(&arguments)),
+        Some(_) => report(run(implementation, arguments)),
     }
 }
 
 /// Runs cargo; its exit code is this program's.
-fn run(arguments: &[String]) -> Result<(), String> {
-    let shim = shim::make()?;
+fn run(implementation: Implementation<'_>, arguments: &[String]) -> Result<(), String> {
+    let shim = shim::make(implementation)?;
     let mut command = Command::new(settings::cargo());
-    command.arg(&arguments[0]).args(settings::patch(&shim)).args(settings::OPTIMISE).args(&arguments[1..]);
+    command.arg(&arguments[0]).args(settings::patch(&shim));
+    if matches!(implementation, Implementation::Crate) {
+        command.args(settings::OPTIMISE);
+    }
+    command.args(&arguments[1..]);
     let status = command.status().map_err(|error| format!("cargo does not start: {error}"))?;
     if status.success() { Ok(()) } else { std::process::exit(status.code().unwrap_or(1)) }
 }

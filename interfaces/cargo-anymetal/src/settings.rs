@@ -9,13 +9,16 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// The settings that put the changed crates in their places.
+/// The settings that put the changed crates in their places. Their keys differ, because a program may depend on several versions of a
+/// crate.
 pub(crate) fn patch(shim: &Shim) -> Vec<String> {
-    let of_crate = |changed: &ChangedCrate| {
+    let of_crate = |(number, changed): (usize, &ChangedCrate)| {
         let path = changed.folder.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-        ["--config".to_owned(), format!("patch.crates-io.{}.path=\"{path}\"", changed.name)]
+        let (name, key) = (&changed.name, format!("patch.crates-io.anymetal-{number}"));
+        let values = [format!("{key}.package=\"{name}\""), format!("{key}.path=\"{path}\"")];
+        values.into_iter().flat_map(|value| ["--config".to_owned(), value])
     };
-    shim.crates.iter().flat_map(of_crate).collect()
+    shim.crates.iter().enumerate().flat_map(of_crate).collect()
 }
 
 /// The settings that have the compiler in anymetal optimised in development builds too: it is a

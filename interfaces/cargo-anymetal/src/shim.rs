@@ -9,12 +9,16 @@
 //! Of every other crate of a framework that the program depends on, such as
 //! `objc2-metal-performance-shaders` and `core-graphics-types`, the third.
 //!
-//! Invariant: a copy is changed whole: a crate without an attribute to edit is an error.
+//! Of `objc2` itself, the answer of `available!` ([`crate::availability`]).
+//!
+//! Invariant: a copy is changed whole: a crate without a place to edit is an error.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
+
+use crate::{availability, library};
 
 /// The crates with Metal's API.
 const METAL: [&str; 2] = ["objc2-metal", "metal"];
@@ -40,35 +44,51 @@ pub(crate) struct ChangedCrate {
     pub(crate) folder: PathBuf,
 }
 
+/// What programs link with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Implementation<'a> {
+    /// The crate `anymetal-metal-abi`, which is built with them.
+    Crate,
+    /// `libMetal.so`, in the folder where it was installed.
+    Library(&'a Path),
+}
+
 /// Makes the copies for the package in the current folder.
-pub(crate) fn make() -> Result<Shim, String> {
-    make_with(MetadataCommand::new())
+pub(crate) fn make(implementation: Implementation<'_>) -> Result<Shim, String> {
+    make_with(MetadataCommand::new(), implementation)
 }
 
 /// Makes the copies for a package.
 pub(crate) fn make_for(manifest: &Path) -> Result<Shim, String> {
     let mut command = MetadataCommand::new();
     command.manifest_path(manifest);
-    make_with(command)
+    make_with(command, Implementation::Crate)
 }
 
 /// The dependencies are resolved without the change: the copies are made of what the registry has.
 /// All features count, because the dependency is often an optional one.
-fn make_with(mut command: MetadataCommand) -> Result<Shim, String> {
+fn make_with(mut command: MetadataCommand, implementation: Implementation<'_>) -> Result<Shim, String> {
     let metadata = command
         .features(CargoOpt::AllFeatures)
         .exec()
         .map_err(|error| format!("the package cannot be read: {error}"))?;
     check_versions(&metadata)?;
-    let dependency = dependency(&abi_folder()?);
-    let packages = metadata.packages.iter().filter(|package| links_a_framework(package));
-    let crates = packages.map(|package| changed(&metadata, package, &dependency));
+    let copies = metadata.target_directory.as_std_path().join("anymetal");
+    let dependency = dependency(&match implementation {
+        Implementation::Crate => abi_folder()?,
+        Implementation::Library(prefix) => library::write_crate(prefix, &copies)?,
+    });
+    let packages = metadata.packages.iter().filter(|package| is_changed(package));
+    let crates = packages.map(|package| changed(&copies, package, &dependency));
     Ok(Shim { crates: crates.collect::<Result<_, _>>()? })
 }
 
-/// Whether it is Metal's crate or one of another framework that cannot be built off Apple's machines.
-fn links_a_framework(package: &Package) -> bool {
+/// Whether it is Metal's crate, one of another framework that cannot be built off Apple's machines, or `objc2`.
+fn is_changed(package: &Package) -> bool {
     let name = package.name.as_str();
+    if availability::is_checked_by(name, package.manifest_path.with_file_name("").as_std_path()) {
+        return true;
+    }
     let is_of_framework = METAL.contains(&name) || OLDER.contains(&name) || name.starts_with(PREFIX);
     let folder = package.manifest_path.with_file_name("src");
     is_of_framework && has_framework_link(folder.as_std_path())
@@ -88,26 +108,34 @@ fn is_source(path: &Path) -> bool {
 }
 
 /// Copies a crate of a framework with its edits.
-fn changed(metadata: &Metadata, package: &Package, dependency: &str) -> Result<ChangedCrate, String> {
+fn changed(copies: &Path, package: &Package, dependency: &str) -> Result<ChangedCrate, String> {
     let source = package.manifest_path.parent().ok_or("the manifest has no folder")?.as_std_path();
     let name = package.name.to_string();
-    let folder =
-        metadata.target_directory.as_std_path().join("anymetal").join(format!("{name}-{}", package.version));
+    let folder = copies.join(format!("{name}-{}", package.version));
     let is_metal = METAL.contains(&name.as_str());
-    let mut links = 0;
+    let is_runtime = name == "objc2";
+    let mut edits = 0;
     let mut edit = |path: &Path, text: String| {
         if !is_source(path) {
             let is_manifest = path == Path::new("Cargo.toml");
             return if is_metal && is_manifest { text + dependency } else { text };
         }
+        if is_runtime {
+            let edited = availability::on_macos(path, &text);
+            edits += usize::from(edited.is_some());
+            return edited.unwrap_or(text);
+        }
         let (text, edited) = on_apple_only(&text);
-        links += edited;
+        edits += edited;
         if is_metal && path == Path::new("src/lib.rs") { text + EXTERN_CRATE } else { text }
     };
     copy(source, &folder, Path::new(""), &mut edit)
         .map_err(|error| format!("{} cannot be copied: {error}", source.display()))?;
-    if links == 0 {
-        return Err(format!("{name} {}: no framework is linked: this version is not known", package.version));
+    if edits == 0 {
+        return Err(format!(
+            "{name} {}: there is nothing to edit: this version is not known",
+            package.version
+        ));
     }
     Ok(ChangedCrate { name, folder })
 }
@@ -204,7 +232,7 @@ fn copy(
     Ok(())
 }
 
-fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|known| known == bytes) {
         return Ok(());
     }
