@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anymetal_driver::analyze::{KernelAnalysis, Options, SizeChoice, SizeRequest};
 use anymetal_driver::{
     ArgumentLayout, CompileError, Compiler, Definition, Doubles, FunctionNumber, Fusion, FusionPart,
-    LinkedFunction, MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target, Translated,
-    TranslationOptions,
+    GraphicsFunction, LinkedFunction, MathMode as CompilerMathMode, Source, SourceOptions, Specialisation,
+    Target, Translated, TranslationOptions,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
@@ -155,6 +155,11 @@ impl CompiledLibrary {
     /// The visible functions with a definition, in source order.
     pub(crate) fn visible_functions(&self) -> Result<Vec<String>, Error> {
         Ok(self.of_source(VISIBLE_FUNCTIONS)?.visible_functions().to_vec())
+    }
+
+    /// The graphics functions with a definition, in source order.
+    pub(crate) fn graphics_functions(&self) -> Result<Vec<GraphicsFunction>, Error> {
+        Ok(self.of_source("graphics functions")?.graphics_functions().to_vec())
     }
 
     /// Checks the whole source; ready code has been checked.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anymetal_driver::{ArgumentLayout, PassOptions};
+use anymetal_driver::{ArgumentLayout, GraphicsFunction, PassOptions};
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_types::family::Family;
 
@@ -275,6 +275,15 @@ impl Library {
     /// A library of ready code, which does not tell.
     pub fn visible_function_names(&self) -> Result<Vec<String>, Error> {
         self.compiled.visible_functions()
+    }
+
+    /// The graphics functions (`vertex`, `fragment` and the like) with a definition, in source order. They are
+    /// checked with the source, and do not run.
+    ///
+    /// # Errors
+    /// A library of ready code, which does not tell.
+    pub fn graphics_functions(&self) -> Result<Vec<GraphicsFunction>, Error> {
+        self.compiled.graphics_functions()
     }
 
     /// The type of a visible function in MSL, as `float(float)`.

@@ -29,6 +29,7 @@ mod executor;
 mod family;
 mod foreign;
 mod fusion;
+mod graphics;
 mod includes;
 #[cfg(debug_assertions)]
 mod injected_bug;
@@ -78,6 +79,7 @@ pub use constants::{ConstantKey, ConstantValue};
 pub use error::CompileError;
 pub use foreign::{Translated, TranslationOptions};
 pub use fusion::{FusedArgument, Fusion, FusionPart};
+pub use graphics::{GraphicsFunction, GraphicsStage};
 pub use isolated::interpreter::decode_interpreter;
 pub use isolated::worker::serve as serve_worker;
 pub use key::COMPILER_IDENTITY;

@@ -40,6 +40,7 @@ use crate::bug::{RunBoundary, RunSource};
 use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::family::{self, LibraryCalls};
+use crate::graphics::GraphicsFunction;
 use crate::includes;
 use crate::injected_bug::panic_if_requested;
 use crate::isolated::{self, ModuleStage};
@@ -71,6 +72,11 @@ impl Library {
     /// The kernels' names, in source order.
     pub fn kernel_names(&self) -> &[String] {
         &self.state.current_manifest().kernels
+    }
+
+    /// The graphics functions with a definition, in source order: they are checked, and do not run.
+    pub fn graphics_functions(&self) -> &[GraphicsFunction] {
+        &self.state.current_manifest().graphics_functions
     }
 
     /// The diagnostics that did not stop the compilation, rendered without colour; empty if there are none.

@@ -66,7 +66,7 @@ fn access(argument: &ArgumentInfo, stores: bool, only_writes: bool) -> Access {
     }
 }
 
-fn stage_input(input: &ir::StageInput) -> StageInputInfo {
+pub(crate) fn stage_input(input: &ir::StageInput) -> StageInputInfo {
     let (attribute, name) = (input.attribute, input.name.clone());
     let element = match input.element {
         ir::ElementType::Scalar { scalar, signed } => ElementType::Scalar(scalar_type(scalar, signed)),

@@ -5,6 +5,7 @@
 //! [`Library::module`] return; the work is done on a thread with a large stack, because programs nest.
 //! Start with [`Library::parse`].
 
+use crate::ast::GraphicsStage;
 use crate::functions::{FunctionHandles, UnlinkedModule};
 use crate::hir;
 use crate::lint;
@@ -82,6 +83,27 @@ pub struct KernelName {
     pub span: Span,
 }
 
+/// A graphics function, which is checked and does not run.
+#[derive(Clone, Debug)]
+pub struct GraphicsFunction {
+    /// The name the host uses.
+    pub name: String,
+    /// The stage that it is for.
+    pub stage: GraphicsStage,
+    /// The members of a vertex function's per-vertex data.
+    pub inputs: Vec<anymetal_ir::StageInput>,
+}
+
+impl GraphicsFunction {
+    fn of(symbol: sema::GraphicsSymbol) -> Self {
+        let input = |input: &sema::VertexInput| {
+            lower::stage_input(input.name, input.attribute, input.elem, input.len)
+        };
+        let inputs = symbol.inputs.iter().map(input).collect();
+        Self { name: symbol.name, stage: symbol.stage, inputs }
+    }
+}
+
 /// A parsed program, from which entry points are compiled one by one.
 #[derive(Debug)]
 pub struct Library {
@@ -89,6 +111,7 @@ pub struct Library {
     unit: sema::Unit,
     kernels: Vec<KernelName>,
     visible_functions: Vec<KernelName>,
+    graphics_functions: Vec<GraphicsFunction>,
     options: lower::Options,
     marks: Vec<Mark>,
     warnings: Warnings,
@@ -232,9 +255,20 @@ impl Library {
             symbols.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect()
         };
         let (kernels, visible_functions) = (named(kernels), named(unit.visible_functions()));
+        let graphics_functions = unit.graphics_functions().into_iter().map(GraphicsFunction::of).collect();
         let options =
             lower::Options { math_mode: options.math_mode, for_sanitizer: false, logging: options.logging };
-        let library = Self { map, unit, kernels, visible_functions, options, marks, warnings, origin };
+        let library = Self {
+            map,
+            unit,
+            kernels,
+            visible_functions,
+            graphics_functions,
+            options,
+            marks,
+            warnings,
+            origin,
+        };
         (Some(library), diagnostics)
     }
 
@@ -247,6 +281,11 @@ impl Library {
     /// other libraries may link.
     pub fn visible_functions(&self) -> &[KernelName] {
         &self.visible_functions
+    }
+
+    /// The graphics functions with a definition, in the order of the source.
+    pub fn graphics_functions(&self) -> &[GraphicsFunction] {
+        &self.graphics_functions
     }
 
     /// The handles of the visible functions, where no other library is linked.

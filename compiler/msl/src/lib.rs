@@ -44,7 +44,8 @@ mod stack;
 pub mod token;
 
 pub use compile::{
-    CompileOptions, Diagnostics, KernelName, Library, MarkedLines, check_source, resolve_includes,
+    CompileOptions, Diagnostics, GraphicsFunction, KernelName, Library, MarkedLines, check_source,
+    resolve_includes,
 };
 pub use functions::{FunctionHandle, FunctionHandles, UnlinkedModule, function_number};
 pub use stack::{BYTES as LARGE_STACK_BYTES, both, on_large_stack};

@@ -32,6 +32,8 @@ mod textures;
 mod value;
 mod wide_vector;
 
+pub(crate) use stage_in::stage_input;
+
 use crate::functions::UnlinkedModule;
 use crate::hir;
 use crate::token::MathMode;

@@ -161,7 +161,7 @@ mod whole_program;
 #[cfg(test)]
 mod tests;
 
-use crate::ast::{Item, ItemKind};
+use crate::ast::{GraphicsStage, Item, ItemKind};
 use crate::functions::{FunctionHandle, FunctionHandles};
 use crate::hir::{Kernel, Program};
 use crate::stack::on_large_stack;
@@ -169,6 +169,7 @@ use anymetal_diagnostics::{Diagnostic, EnabledWarnings, Sink, Span};
 use arena::Arena;
 use checker::Checker;
 use kernel::EntranceKind;
+pub use stage::VertexInput;
 use std::sync::Arc;
 use table::Layer;
 pub(crate) use walk::operands;
@@ -195,6 +196,17 @@ pub struct KernelSymbol {
     pub name: String,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// A graphics function that the host can name.
+#[derive(Clone, Debug)]
+pub struct GraphicsSymbol {
+    /// The name the host uses.
+    pub name: String,
+    /// The stage that it is for.
+    pub stage: GraphicsStage,
+    /// The members of a vertex function's per-vertex data.
+    pub inputs: Vec<VertexInput>,
 }
 
 /// One program's declarations on top of the library.
@@ -246,6 +258,21 @@ impl Unit {
     /// The visible functions with a definition, likewise.
     pub fn visible_functions(&self) -> Vec<KernelSymbol> {
         self.symbols(EntranceKind::Visible)
+    }
+
+    /// The graphics functions with a definition, likewise.
+    pub fn graphics_functions(&self) -> Vec<GraphicsSymbol> {
+        if !self.entrances.iter().any(|entrance| matches!(entrance.kind, EntranceKind::Graphics(_))) {
+            return Vec::new();
+        }
+        let found = on_large_stack(|| {
+            let arena = Arena::default();
+            let handles = FunctionHandles::default();
+            let mut checker = Checker::new(&self.layer, &arena, self.links(&handles, Span::NONE));
+            let symbol = |entrance| graphics_symbol(&mut checker, entrance);
+            self.entrances.iter().filter_map(symbol).collect::<Vec<_>>()
+        });
+        found.unwrap_or_default()
     }
 
     fn symbols(&self, kind: EntranceKind) -> Vec<KernelSymbol> {
@@ -326,15 +353,28 @@ impl Unit {
         });
     }
 
-    /// Checks all kernels and what they reach, each function once: what checks of the kernels one by one
-    /// find.
+    /// Checks all kernels and graphics functions and what they reach, each function once: what checks of the
+    /// kernels one by one find, and what is wrong with functions that do not run.
     pub fn check_kernels(&self, functions: &FunctionHandles, sink: &mut Sink) {
         self.check_alone(functions, sink, |checker, layer| {
             check_static_assertions(checker, layer);
             whole_program::check_kernels(checker, &self.entrances);
+            whole_program::check_graphics(checker, &self.entrances);
             checker.diagnostics.finish();
         });
     }
+}
+
+/// What the host sees of an entry point, if that is a graphics function.
+fn graphics_symbol(checker: &mut Checker<'_>, entrance: &kernel::Entrance) -> Option<GraphicsSymbol> {
+    let EntranceKind::Graphics(stage) = entrance.kind else { return None };
+    // A function that does not compile has a name all the same; the library's check reports it.
+    let function = checker.quietly(|checker| kernel::function(checker, entrance)).ok().flatten();
+    let inputs = match (stage, function) {
+        (GraphicsStage::Vertex, Some(function)) => stage::vertex_inputs(checker, function),
+        _ => Vec::new(),
+    };
+    Some(GraphicsSymbol { name: entrance.name.clone(), stage, inputs })
 }
 
 /// The functions that pointers may name, for one check.

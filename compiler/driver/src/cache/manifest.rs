@@ -3,6 +3,7 @@
 use anymetal_files::roots::Roots;
 use serde::{Deserialize, Serialize};
 
+use crate::graphics::GraphicsFunction;
 use crate::includes::Probe;
 
 /// The record of a source that is kept between processes.
@@ -14,6 +15,8 @@ pub(crate) struct Manifest {
     pub(crate) kernels: Vec<String>,
     /// The visible functions, in source order.
     pub(crate) visible_functions: Vec<String>,
+    /// The graphics functions, in source order.
+    pub(crate) graphics_functions: Vec<GraphicsFunction>,
     /// Diagnostics that did not stop the compilation, as text; empty if there were none.
     pub(crate) warnings: String,
     /// Whether [`crate::Library::check`] found no error in it.

@@ -110,9 +110,16 @@ pub(crate) fn parse(
     let mut call = Call { pool, parsed: Vec::new(), libraries: Vec::new(), blob: Vec::new() };
     call.add_source(&parsed, source, key, Vec::new());
     match call.ask(Ask::Parse)?.0 {
-        Answer::Manifest { kernels, visible_functions, warnings } => {
+        Answer::Manifest { kernels, visible_functions, graphics_functions, warnings } => {
             let probes = parsed.probes();
-            let manifest = Manifest { probes, kernels, visible_functions, warnings, is_checked: false };
+            let manifest = Manifest {
+                probes,
+                kernels,
+                visible_functions,
+                graphics_functions,
+                warnings,
+                is_checked: false,
+            };
             Ok((parsed, manifest))
         }
         _ => Err(unexpected()),

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::module::Positions;
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::error::CompileError;
+use crate::graphics::GraphicsFunction;
 use crate::library::{Emit, KernelRemark, MarkedFile, PrintAfter, Specialisation, Target};
 use crate::source::{Source, SourceOptions};
 
@@ -252,6 +253,7 @@ pub(super) enum Answer {
     Manifest {
         kernels: Vec<String>,
         visible_functions: Vec<String>,
+        graphics_functions: Vec<GraphicsFunction>,
         warnings: String,
     },
     Text(String),

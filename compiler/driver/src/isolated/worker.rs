@@ -232,6 +232,7 @@ fn of_library(library: &Library, ask: Ask, blob: &mut Vec<u8>) -> Result<Answer,
         Ask::Parse => Answer::Manifest {
             kernels: library.kernel_names().to_vec(),
             visible_functions: library.visible_functions().to_vec(),
+            graphics_functions: library.graphics_functions().to_vec(),
             warnings: library.warnings().to_owned(),
         },
         Ask::Warnings { kernel } => Answer::Text(library.kernel_warnings(&kernel)?),

@@ -20,6 +20,7 @@ use crate::cache::disk::Kind;
 use crate::cache::manifest::Manifest;
 use crate::compiler::CompilerState;
 use crate::error::CompileError;
+use crate::graphics::GraphicsFunction;
 use crate::includes::{FileIncludes, roots_of};
 use crate::isolated::{self, ParsedElsewhere};
 use crate::key::Key;
@@ -264,7 +265,15 @@ fn parse_with(source: &Source, includes: &mut (dyn IncludeLoader + Send)) -> Res
         functions.iter().map(|function| function.name.clone()).collect()
     };
     let (kernels, visible_functions) = (names(library.kernels()), names(library.visible_functions()));
+    let graphics_functions = library.graphics_functions().iter().map(GraphicsFunction::of).collect();
     let warnings = if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
-    let manifest = Manifest { probes: Vec::new(), kernels, visible_functions, warnings, is_checked: false };
+    let manifest = Manifest {
+        probes: Vec::new(),
+        kernels,
+        visible_functions,
+        graphics_functions,
+        warnings,
+        is_checked: false,
+    };
     Ok(Front { parsed: Parsed::Here(Box::new(library)), manifest, text: OnceLock::new() })
 }

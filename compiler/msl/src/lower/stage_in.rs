@@ -10,6 +10,7 @@ use super::Lowerer;
 use super::kernel::thread_fact;
 use super::recursion::Instance;
 use crate::hir::{self, KernelParamKind, ScalarTy};
+use crate::token::Name;
 use anymetal_abi::MAX_BOUND_BUFFERS;
 use anymetal_abi::stage_input::{
     INDICES_CONSTANT, REGION_BYTES, REGION_CONSTANT, WHOLE_GRID, attribute_constants,
@@ -39,15 +40,19 @@ pub(super) struct Constants {
 
 /// The stage-in data of a kernel for reflection.
 pub(super) fn stage_inputs(kernel: &hir::Kernel) -> Vec<ir::StageInput> {
-    let member = |member: &hir::StageInMember| {
-        let (scalar, signed, count) = (member.elem.into(), member.elem.is_signed(), member.len);
-        let element = match count {
-            1 => ir::ElementType::Scalar { scalar, signed },
-            _ => ir::ElementType::Vector { scalar, signed, count },
-        };
-        ir::StageInput { name: member.name.as_str().to_owned(), attribute: member.attribute, element }
-    };
+    let member =
+        |member: &hir::StageInMember| stage_input(member.name, member.attribute, member.elem, member.len);
     members(kernel).map(member).collect()
+}
+
+/// A member of stage-in data for reflection.
+pub(crate) fn stage_input(name: Name, attribute: u32, elem: ScalarTy, count: u8) -> ir::StageInput {
+    let (scalar, signed) = (elem.into(), elem.is_signed());
+    let element = match count {
+        1 => ir::ElementType::Scalar { scalar, signed },
+        _ => ir::ElementType::Vector { scalar, signed, count },
+    };
+    ir::StageInput { name: name.as_str().to_owned(), attribute, element }
 }
 
 fn members(kernel: &hir::Kernel) -> impl Iterator<Item = &hir::StageInMember> {

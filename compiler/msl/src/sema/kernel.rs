@@ -19,7 +19,7 @@ use super::function::Functions;
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer};
 use super::{evaluate, expr};
-use crate::ast::{self, ExprKind as Ast, ItemKind};
+use crate::ast::{self, ExprKind as Ast, GraphicsStage, ItemKind};
 use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};
 use crate::token::Name;
 use anymetal_abi::MAX_THREADS_PER_THREADGROUP;
@@ -54,6 +54,14 @@ pub(super) enum EntranceKind {
     Visible,
     /// A visible function that is only declared: another library has it.
     VisibleDeclaration,
+    Graphics(GraphicsStage),
+}
+
+impl EntranceKind {
+    /// Whether the function is for tables and other libraries.
+    pub(super) fn is_visible(self) -> bool {
+        matches!(self, Self::Visible | Self::VisibleDeclaration)
+    }
 }
 
 /// Whether a function is for tables and other libraries.
@@ -74,7 +82,7 @@ fn host_name(attributes: &[ast::Attribute]) -> Option<Name> {
 struct Templates {
     /// Visible ones, and whether they are defined.
     visible: FxHashMap<Name, bool>,
-    graphics: FxHashSet<Name>,
+    graphics: FxHashMap<Name, GraphicsStage>,
 }
 
 impl Templates {
@@ -86,8 +94,10 @@ impl Templates {
             if entry.item.template.is_some() && is_visible(&function.attributes) {
                 *found.visible.entry(name).or_default() |=
                     matches!(function.body, ast::FunctionBody::Block(_));
-            } else if entry.item.template.is_some() && function.specifiers.graphics.is_some() {
-                found.graphics.insert(name);
+            } else if entry.item.template.is_some()
+                && let Some(stage) = function.specifiers.graphics
+            {
+                found.graphics.insert(name, stage);
             }
         }
         found
@@ -126,10 +136,13 @@ fn entrance(table: &Layer, templates: &Templates, id: ItemId, entry: &Entry) -> 
             };
             Some(Entrance { name, item: id, span: function.span, kind })
         }
-        ItemKind::Function(function)
-            if function.specifiers.is_kernel && matches!(function.body, ast::FunctionBody::Block(_)) =>
-        {
-            // A kernel template is none, a full specialisation of one is when it has a host name.
+        ItemKind::Function(function) if matches!(function.body, ast::FunctionBody::Block(_)) => {
+            let kind = match function.specifiers.graphics {
+                Some(stage) => EntranceKind::Graphics(stage),
+                None if function.specifiers.is_kernel => EntranceKind::Kernel,
+                None => return None,
+            };
+            // A template is none, a full specialisation of one is when it has a host name.
             let host = host_name(&function.attributes);
             if entry.item.template.is_some()
                 && (host.is_none() || !entry.item.template.as_ref()?.params.is_empty())
@@ -139,20 +152,18 @@ fn entrance(table: &Layer, templates: &Templates, id: ItemId, entry: &Entry) -> 
             let name = function.name.ordinary()?;
             let name =
                 host.map_or_else(|| format!("{}{name}", table.prefix(entry.ns)), |host| host.to_string());
-            Some(Entrance { name, item: id, span: function.span, kind: EntranceKind::Kernel })
+            Some(Entrance { name, item: id, span: function.span, kind })
         }
         ItemKind::ExplicitInstantiation(instantiation)
             if !instantiation.is_record && !instantiation.is_extern =>
         {
             let name = host_name(&instantiation.attributes)?;
             let template = instantiation.path.segments.last()?.name;
-            if templates.graphics.contains(&template) {
-                return None;
-            }
-            let kind = match templates.visible.get(&template) {
-                Some(true) => EntranceKind::Visible,
-                Some(false) => EntranceKind::VisibleDeclaration,
-                None => EntranceKind::Kernel,
+            let kind = match (templates.visible.get(&template), templates.graphics.get(&template)) {
+                (Some(true), _) => EntranceKind::Visible,
+                (Some(false), _) => EntranceKind::VisibleDeclaration,
+                (None, Some(stage)) => EntranceKind::Graphics(*stage),
+                (None, None) => EntranceKind::Kernel,
             };
             Some(Entrance { name: name.to_string(), item: id, span: entry.item.span, kind })
         }
@@ -226,7 +237,7 @@ pub(super) fn visible_name(cx: &mut Checker<'_>, func: FuncId, decl: FnDeclId) -
         return None;
     }
     let declared = cx.linking.links.entrances;
-    for entrance in declared.iter().filter(|entrance| entrance.kind != EntranceKind::Kernel) {
+    for entrance in declared.iter().filter(|entrance| entrance.kind.is_visible()) {
         if cx.quietly(|cx| instantiation::function(cx, entrance)).ok().flatten() == Some(func) {
             return Some(entrance.name.clone());
         }

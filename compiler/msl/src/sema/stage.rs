@@ -17,6 +17,7 @@ mod stage_in;
 use super::checker::Checker;
 use super::function;
 use super::kernel;
+use super::scopes::ScopeId;
 use crate::ast::{self, GraphicsStage};
 use crate::hir::FuncId;
 use anymetal_diagnostics::Span;
@@ -24,14 +25,11 @@ use anymetal_diagnostics::Span;
 pub(super) use attributes::is_tile_value;
 pub(super) use members::Attributed;
 pub(super) use objects::{Object, object};
+pub use stage_in::VertexInput;
 
 /// Checks the attributes, parameters and result of a graphics function; its body is checked as any other.
 pub(super) fn check(cx: &mut Checker<'_>, func: FuncId, stage: GraphicsStage) {
-    let Some(decl) = cx.functions.inst(func).origin.decl() else { return };
-    let (ast, scope) = match function::find_definition(cx, func, decl) {
-        Some(definition) => (definition.ast, definition.scope),
-        None => (cx.functions.decl(decl).ast, cx.functions.inst(func).scope),
-    };
+    let Some((ast, scope)) = definition(cx, func) else { return };
     function_attributes(cx, ast, stage);
     let max_threads = kernel::max_threads(cx, func);
     kernel::required_threads(cx, func, max_threads);
@@ -39,6 +37,25 @@ pub(super) fn check(cx: &mut Checker<'_>, func: FuncId, stage: GraphicsStage) {
         inputs::check(cx, func, ast, stage);
         outputs::check(cx, func, ast, stage);
     });
+}
+
+/// What a vertex function reads of each vertex; nothing after errors, which [`check`] reports.
+pub(super) fn vertex_inputs(cx: &mut Checker<'_>, func: FuncId) -> Vec<VertexInput> {
+    let Some((ast, scope)) = definition(cx, func) else { return Vec::new() };
+    let types = cx.functions.inst(func).params.clone();
+    let mut params = ast.params.iter().zip(types.iter()).map(|(param, &ty)| Attributed::of_param(param, ty));
+    let Some(param) = params.find(|param| param.attribute("stage_in").is_some()) else { return Vec::new() };
+    let inputs = cx.quietly(|cx| cx.in_scope(scope, |cx| stage_in::vertex_inputs(cx, &param)));
+    inputs.unwrap_or_default()
+}
+
+/// The definition of a graphics function, or its declaration, and the scope of that; nothing for functions that no source declares.
+fn definition<'a>(cx: &mut Checker<'a>, func: FuncId) -> Option<(&'a ast::Function, ScopeId)> {
+    let decl = cx.functions.inst(func).origin.decl()?;
+    Some(match function::find_definition(cx, func, decl) {
+        Some(definition) => (definition.ast, definition.scope),
+        None => (cx.functions.decl(decl).ast, cx.functions.inst(func).scope),
+    })
 }
 
 /// Attributes of the function that belong to functions of certain stages.

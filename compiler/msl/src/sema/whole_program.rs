@@ -69,6 +69,19 @@ pub(super) fn check_kernels(cx: &mut Checker<'_>, entrances: &[Entrance]) {
     }
 }
 
+/// Checks the graphics functions and what they reach.
+pub(super) fn check_graphics(cx: &mut Checker<'_>, entrances: &[Entrance]) {
+    for entrance in entrances.iter().filter(|entrance| matches!(entrance.kind, EntranceKind::Graphics(_))) {
+        if cx.diagnostics.gave_up() {
+            return;
+        }
+        if let Some(func) = kernel::function(cx, entrance) {
+            check_stage(cx, func);
+            collect::check_reachable(cx, func);
+        }
+    }
+}
+
 fn check_item<'a>(cx: &mut Checker<'a>, history: &mut History, id: ItemId, entry: &'a Entry) {
     let scope = cx.scopes.of_item(id);
     let item = &entry.item;

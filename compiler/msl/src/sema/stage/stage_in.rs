@@ -8,6 +8,7 @@ use crate::hir::{QualTy, RecordId, ScalarTy};
 use crate::sema::checker::Checker;
 use crate::sema::entities::TArg;
 use crate::sema::{kernel, record};
+use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 
 /// A parameter with `[[stage_in]]`.
@@ -27,37 +28,57 @@ pub(super) fn param<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>, stage: Gra
     };
     if record::complete_type(cx, param.ty.ty, param.span) {
         match stage {
-            GraphicsStage::Vertex => per_vertex(cx, id, param.span),
+            GraphicsStage::Vertex => drop(per_vertex(cx, id, param.span)),
             _ => per_fragment(cx, id, None, param.span),
         }
     }
 }
 
-/// The data of a vertex, of a control point, or of a patch with its control points.
-fn per_vertex(cx: &mut Checker<'_>, id: RecordId, span: Span) {
-    if let Some(point) = control_point(cx, id) {
-        if let Some(point) =
-            cx.types.as_record(point.ty).filter(|_| record::complete_type(cx, point.ty, span))
-        {
-            per_vertex(cx, point, span);
-        }
-        return;
+/// A member of per-vertex data.
+#[derive(Clone, Debug)]
+pub struct VertexInput {
+    /// Its name.
+    pub name: Name,
+    /// The index of `[[attribute(index)]]`.
+    pub attribute: u32,
+    /// The type, or that of the components.
+    pub elem: ScalarTy,
+    /// 1 for a scalar.
+    pub len: u8,
+}
+
+/// The per-vertex data of a vertex function, as far as it is right.
+pub(super) fn vertex_inputs(cx: &mut Checker<'_>, param: &Attributed<'_>) -> Vec<VertexInput> {
+    match cx.types.as_record(param.ty.ty) {
+        Some(id) if record::complete_type(cx, param.ty.ty, param.span) => per_vertex(cx, id, param.span),
+        _ => Vec::new(),
     }
-    let mut used = Vec::new();
+}
+
+/// The data of a vertex, of a control point, or of a patch with its control points.
+fn per_vertex(cx: &mut Checker<'_>, id: RecordId, span: Span) -> Vec<VertexInput> {
+    if let Some(point) = control_point(cx, id) {
+        return match cx.types.as_record(point.ty) {
+            Some(inner) if record::complete_type(cx, point.ty, span) => per_vertex(cx, inner, span),
+            _ => Vec::new(),
+        };
+    }
+    let mut inputs: Vec<VertexInput> = Vec::new();
     for (field, declared) in kernel::stage_in_members(cx, id, span) {
         let inner = cx.types.as_record(field.ty.ty);
         if let Some(points) =
             inner.filter(|&inner| object(&cx.types, inner) == Some(Object::PatchControlPoints))
         {
-            per_vertex(cx, points, declared.span);
-        } else if let Some((attribute, ..)) = kernel::stage_in_attribute(cx, id, &field, declared) {
-            if used.contains(&attribute) {
+            inputs.extend(per_vertex(cx, points, declared.span));
+        } else if let Some((attribute, elem, len)) = kernel::stage_in_attribute(cx, id, &field, declared) {
+            if inputs.iter().any(|input| input.attribute == attribute) {
                 let message = format!("attribute {attribute} is given to two members");
                 cx.error("duplicate-index", declared.span, message);
             }
-            used.push(attribute);
+            inputs.push(VertexInput { name: field.name, attribute, elem, len });
         }
     }
+    inputs
 }
 
 /// The `T` of `patch_control_point<T>`.
