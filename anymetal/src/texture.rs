@@ -4,6 +4,7 @@
 //! alive; the host's reads and writes wait for the submitted work that uses the buffer, as a buffer's do.
 
 mod blit;
+mod clear;
 mod gpu_resource_id;
 mod mipmaps;
 mod part;

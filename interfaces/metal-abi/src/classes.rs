@@ -12,8 +12,8 @@ use crate::foundation::{
 use crate::metal::{
     archive, argument_descriptor, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer,
     compile_options, compute_encoder, constants, counters, descriptors, device, event, event_listener,
-    functions, heap, indirect, library, log_state, pass, pipeline, pipeline_buffers, queue, residency,
-    sampler, stage_input, texture, texture_descriptor,
+    functions, heap, indirect, library, log_state, pass, pipeline, pipeline_buffers, queue, render_encoder,
+    render_pass, residency, sampler, stage_input, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -134,6 +134,13 @@ classes! { built {
     MTLLogStateDescriptor = build::<log_state::LogStateDescriptor>;
     MTLPipelineBufferDescriptor = build::<pipeline_buffers::PipelineBuffer>;
     MTLPipelineBufferDescriptorArray = build::<pipeline_buffers::PipelineBuffers>;
+    MTLRenderPassColorAttachmentDescriptor = build::<render_pass::ColorAttachment>;
+    MTLRenderPassColorAttachmentDescriptorArray = build::<render_pass::ColorAttachments>;
+    MTLRenderPassDepthAttachmentDescriptor = build::<render_pass::DepthAttachment>;
+    MTLRenderPassDescriptor = build::<render_pass::RenderPassDescriptor>;
+    MTLRenderPassSampleBufferAttachmentDescriptor = build::<render_pass::SampleAttachment>;
+    MTLRenderPassSampleBufferAttachmentDescriptorArray = build::<render_pass::SampleAttachments>;
+    MTLRenderPassStencilAttachmentDescriptor = build::<render_pass::StencilAttachment>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
     MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
     MTLSharedEventHandle = build::<event::EventHandle>;
@@ -141,6 +148,7 @@ classes! { built {
     MTLStageInputOutputDescriptor = build::<stage_input::StageInputDescriptor>;
     MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
     MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
+    MTLVertexAttribute = build::<stage_input::VertexAttribute>;
     MTLVisibleFunctionTableDescriptor = build::<functions::TableDescriptor>;
     MPSMatrix = build::<matrix::Matrix>;
     MPSMatrixDescriptor = build::<matrix::MatrixDescriptor>;
@@ -170,6 +178,7 @@ classes! { built {
     AnymetalIndirectComputeCommand = build::<indirect::ComputeCommand>;
     AnymetalLibrary = build::<library::Library>;
     AnymetalLogState = build::<log_state::LogState>;
+    AnymetalRenderCommandEncoder = build::<render_encoder::RenderEncoder>;
     AnymetalResidencySet = build::<residency::ResidencySet>;
     AnymetalSamplerState = build::<sampler::Sampler>;
     AnymetalSharedEvent = build::<event::Event>;
@@ -213,11 +222,7 @@ classes! { built {
     MTLMotionKeyframeData
     MTLPointerType MTLPrimitiveAccelerationStructureDescriptor MTLRasterizationRateLayerArray
     MTLRasterizationRateMapDescriptor MTLRasterizationRateSampleArray
-    MTLRenderPassAttachmentDescriptor MTLRenderPassColorAttachmentDescriptor
-    MTLRenderPassColorAttachmentDescriptorArray MTLRenderPassDepthAttachmentDescriptor
-    MTLRenderPassDescriptor MTLRenderPassSampleBufferAttachmentDescriptor
-    MTLRenderPassSampleBufferAttachmentDescriptorArray MTLRenderPassStencilAttachmentDescriptor
-    MTLRenderPipelineColorAttachmentDescriptor MTLRenderPipelineColorAttachmentDescriptorArray
+    MTLRenderPassAttachmentDescriptor MTLRenderPipelineColorAttachmentDescriptor MTLRenderPipelineColorAttachmentDescriptorArray
     MTLRenderPipelineDescriptor MTLRenderPipelineFunctionsDescriptor MTLRenderPipelineReflection
     MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
     MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
@@ -226,6 +231,6 @@ classes! { built {
     MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType
     MTLTextureReferenceType MTLTileRenderPipelineColorAttachmentDescriptor
     MTLTileRenderPipelineColorAttachmentDescriptorArray MTLTileRenderPipelineDescriptor MTLType
-    MTLVertexAttribute MTLVertexAttributeDescriptor MTLVertexAttributeDescriptorArray
+    MTLVertexAttributeDescriptor MTLVertexAttributeDescriptorArray
     MTLVertexBufferLayoutDescriptor MTLVertexBufferLayoutDescriptorArray MTLVertexDescriptor
 } }

@@ -9,6 +9,7 @@ use objc2::runtime::Bool;
 
 use crate::foundation::Range;
 use crate::foundation::process_info::Version;
+use crate::metal::render_pass::ClearColor;
 use crate::metal::size::{ResourceId, Size, SizeAndAlign};
 use crate::metal::swizzle::Channels;
 use crate::runtime::object::Truth;
@@ -68,6 +69,7 @@ macro_rules! values {
 values! {
     [] u8 [] u16 [] u32 [] u64 [] usize [] i8 [] i16 [] i32 [] i64 [] isize [] f32 [] f64
     [] Range [] Version [] Size [] SizeAndAlign [] ResourceId [] Channels
+    [] ClearColor
     [T: ?Sized] *const T [T: ?Sized] *mut T
     [T: Message] Retained<T> [T: Message] Option<Retained<T>> [T] Allocated<T>
 }

@@ -30,6 +30,7 @@ pub(crate) use memory::{Bytes, ErrorOut, List, Out, may_read, may_write};
 use crate::foundation::Range;
 use crate::foundation::fast_enumeration::EnumerationState;
 use crate::foundation::process_info::Version;
+use crate::metal::render_pass::ClearColor;
 use crate::metal::size::{Origin, Size, TextureRegion};
 use crate::metal::swizzle::Channels;
 use crate::runtime::class::{Class, IS_BLOCK};
@@ -165,7 +166,7 @@ macro_rules! values {
 // Zones are ignored, so nothing reads one. All bits are valid values of the structures.
 values! {
     bool Bool u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64
-    Range Size Origin TextureRegion Channels Version
+    Range Size Origin TextureRegion Channels ClearColor Version
     *mut NSZone
 }
 

@@ -19,6 +19,8 @@ use super::label::Label;
 use super::log_state::{self, LogState};
 use super::pass::{BlitPassDescriptor, ComputePassDescriptor, Samples};
 use super::queue::Queue;
+use super::render_encoder::{RenderEncoder, RenderIvars};
+use super::render_pass::RenderPassDescriptor;
 use super::residency::{ResidencySet, use_all};
 use super::{errors, violation};
 use crate::arguments::List;
@@ -145,6 +147,16 @@ define_class!(
         #[unsafe(method_id(blitCommandEncoderWithDescriptor:))]
         fn described_blit(&self, descriptor: &BlitPassDescriptor) -> Option<Retained<BlitEncoder>> {
             Some(self.begin_blit("MTLCommandBuffer blitCommandEncoderWithDescriptor:", descriptor.ivars().samples()))
+        }
+
+        #[unsafe(method_id(renderCommandEncoderWithDescriptor:))]
+        fn render(&self, descriptor: &RenderPassDescriptor) -> Option<Retained<RenderEncoder>> {
+            const METHOD: &str = "MTLCommandBuffer renderCommandEncoderWithDescriptor:";
+            self.commands().begin_encoder(METHOD);
+            let samples = descriptor.samples_of_pass();
+            Samples::begin(&samples, METHOD, self.commands());
+            descriptor.clear(METHOD, self);
+            Some(crate::foundation::object(RenderIvars::new(self.retain(), samples)))
         }
 
         #[unsafe(method(encodeWaitForEvent:value:))]

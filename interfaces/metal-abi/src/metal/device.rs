@@ -526,6 +526,9 @@ impl Device {
         descriptor: Option<&PipelineDescriptor>,
     ) -> Result<Retained<Pipeline>, Retained<NSError>> {
         let function = function.unwrap_or_else(|| violation(method, "the compute function is nil"));
+        if !function.is_kernel() {
+            violation(method, "computeFunction functionType is not a MTLFunctionTypeKernel.");
+        }
         let label = descriptor.and_then(|descriptor| descriptor.ivars().label());
         let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
         let linked = descriptor.and_then(|descriptor| descriptor.ivars().linked());

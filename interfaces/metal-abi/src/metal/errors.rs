@@ -2,6 +2,7 @@
 
 use anymetal::Error;
 use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::reflection::FunctionConstantInfo;
 use objc2::rc::Retained;
 
 use crate::foundation::NSError;
@@ -59,6 +60,14 @@ pub(crate) fn of_library(error: &Error) -> Retained<NSError> {
 pub(crate) fn function_not_found(name: &str, existing: &[String]) -> Retained<NSError> {
     let text = format!("there is no function `{name}`; there are {}", existing.join(", "));
     NSError::of(LIBRARY_DOMAIN, LIBRARY_FUNCTION_NOT_FOUND, &text)
+}
+
+/// A kernel without a value for a constant that it needs.
+pub(crate) fn constant_without_value(kernel: &str, constant: &FunctionConstantInfo) -> Retained<NSError> {
+    let FunctionConstantInfo { name, index, .. } = constant;
+    let text =
+        format!("function `{kernel}` needs a value for the function constant `{name}` at index {index}");
+    NSError::of(LIBRARY_DOMAIN, LIBRARY_COMPILE_FAILURE, &text)
 }
 
 /// Something about libraries that is not there.

@@ -1,6 +1,7 @@
 //! `MTLLibrary` and `MTLFunction`.
 
 use anymetal::FunctionConstants;
+use anymetal::reflection::{ConstantKey, FunctionConstantInfo, GraphicsFunction, GraphicsStage};
 use block2::Block;
 use objc2::Message;
 use objc2::rc::Retained;
@@ -12,16 +13,40 @@ use super::descriptors::FunctionDescriptor;
 use super::device::Device;
 use super::errors;
 use super::label::Label;
-use super::stage_input::attributes_of;
+use super::stage_input::{attributes_of, vertex_attributes_of};
 use crate::arguments::ErrorOut;
 use crate::foundation::dictionary::NSDictionary;
 use crate::foundation::{NSArray, NSError, NSString};
 
-/// `MTLFunctionTypeKernel`.
-const KERNEL: usize = 3;
-
 /// `MTLFunctionTypeVisible`.
 pub(crate) const VISIBLE: usize = 5;
+
+/// What a function is for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum FunctionKind {
+    Kernel,
+    Visible,
+    /// It is named and reflected, and does not run.
+    Graphics(GraphicsFunction),
+}
+
+impl FunctionKind {
+    /// `MTLFunctionType`.
+    fn number(&self) -> usize {
+        match self {
+            FunctionKind::Kernel => 3,
+            FunctionKind::Visible => VISIBLE,
+            FunctionKind::Graphics(function) => match function.stage {
+                GraphicsStage::Vertex => 1,
+                GraphicsStage::Fragment => 2,
+                GraphicsStage::Intersection => 6,
+                GraphicsStage::Mesh => 7,
+                GraphicsStage::Object => 8,
+                other => unreachable!("{other:?} is no stage of Metal's"),
+            },
+        }
+    }
+}
 
 /// The instance variables of a library.
 #[derive(Debug)]
@@ -67,24 +92,23 @@ define_class!(
 
         #[unsafe(method_id(functionNames))]
         fn function_names(&self) -> Retained<NSArray> {
-            let mut names = self.ivars().library.kernel_names();
-            names.extend(self.visible_names());
+            let names = self.names();
             NSArray::of(names.iter().map(|name| NSString::object_of(name)).collect())
         }
 
         #[unsafe(method_id(newFunctionWithName:))]
         fn new_function(&self, name: &NSString) -> Option<Retained<Function>> {
-            self.function(&name.to_string(), FunctionConstants::new()).ok()
+            self.function(&name.to_string(), FunctionConstants::new(), None).ok()
         }
 
         #[unsafe(method_id(newFunctionWithName:constantValues:error:))]
         fn new_function_with(&self, name: &NSString, constants: &ConstantValues, error: ErrorOut) -> Option<Retained<Function>> {
-            self.function(&name.to_string(), constants.values()).map_or_else(|problem| error.fail(problem), Some)
+            self.specialized(&name.to_string(), constants.values(), None).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method(newFunctionWithName:constantValues:completionHandler:))]
         fn new_function_async(&self, name: &NSString, constants: &ConstantValues, handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>) {
-            let made = self.function(&name.to_string(), constants.values());
+            let made = self.specialized(&name.to_string(), constants.values(), None);
             super::device::tell(made, handler);
         }
 
@@ -101,34 +125,49 @@ define_class!(
 );
 
 impl Library {
-    /// The function of that name, if the library has it.
+    /// The function of that name, if the library has it, by another name in pipelines that link it.
     fn function(
         &self,
         name: &str,
         constants: FunctionConstants,
+        specialized_name: Option<String>,
     ) -> Result<Retained<Function>, Retained<NSError>> {
-        self.specialized(name, constants, None)
+        let kind = self.kind(name).ok_or_else(|| errors::function_not_found(name, &self.names()))?;
+        let (library, name, label) = (self.retain(), name.to_owned(), Label::default());
+        let ivars = FunctionIvars { library, name, specialized_name, kind, constants, label };
+        Ok(crate::foundation::object(ivars))
     }
 
-    /// As [`Self::function`], by another name in pipelines that link it.
+    /// As [`Self::function`], of a kernel that has values for all constants that it needs.
     fn specialized(
         &self,
         name: &str,
         constants: FunctionConstants,
         specialized_name: Option<String>,
     ) -> Result<Retained<Function>, Retained<NSError>> {
-        let mut names = self.ivars().library.kernel_names();
-        let is_kernel = names.iter().any(|known| known == name);
-        if !is_kernel {
-            names.extend(self.visible_names());
-            if !names.iter().any(|known| known == name) {
-                return Err(errors::function_not_found(name, &names));
-            }
+        let function = self.function(name, constants, specialized_name)?;
+        function.require_constants()?;
+        Ok(function)
+    }
+
+    /// What the function of that name is for.
+    fn kind(&self, name: &str) -> Option<FunctionKind> {
+        let is_named = |known: &String| known == name;
+        if self.ivars().library.kernel_names().iter().any(is_named) {
+            return Some(FunctionKind::Kernel);
         }
-        let (library, name, label) = (self.retain(), name.to_owned(), Label::default());
-        let is_visible = !is_kernel;
-        let ivars = FunctionIvars { library, name, specialized_name, is_visible, constants, label };
-        Ok(crate::foundation::object(ivars))
+        if self.visible_names().iter().any(is_named) {
+            return Some(FunctionKind::Visible);
+        }
+        self.graphics_functions().into_iter().find(|known| known.name == name).map(FunctionKind::Graphics)
+    }
+
+    /// The names of all functions.
+    fn names(&self) -> Vec<String> {
+        let mut names = self.ivars().library.kernel_names();
+        names.extend(self.visible_names());
+        names.extend(self.graphics_functions().into_iter().map(|function| function.name));
+        names
     }
 
     /// The names of the visible functions; a library of ready code tells none.
@@ -136,12 +175,18 @@ impl Library {
         self.ivars().library.visible_function_names().unwrap_or_default()
     }
 
+    /// The graphics functions, likewise.
+    fn graphics_functions(&self) -> Vec<GraphicsFunction> {
+        self.ivars().library.graphics_functions().unwrap_or_default()
+    }
+
     fn described(&self, descriptor: &FunctionDescriptor) -> Result<Retained<Function>, Retained<NSError>> {
         let name = descriptor.ivars().name().map(|name| name.to_string()).unwrap_or_default();
-        let constants =
-            descriptor.ivars().constant_values().map(|values| values.values()).unwrap_or_default();
         let specialized = descriptor.ivars().specialized_name().map(|name| name.to_string());
-        self.specialized(&name, constants, specialized)
+        match descriptor.ivars().constant_values() {
+            Some(values) => self.specialized(&name, values.values(), specialized),
+            None => self.function(&name, FunctionConstants::new(), specialized),
+        }
     }
 }
 
@@ -152,7 +197,7 @@ pub(crate) struct FunctionIvars {
     pub(crate) name: String,
     /// Its name in pipelines that link it, if that is another.
     specialized_name: Option<String>,
-    is_visible: bool,
+    kind: FunctionKind,
     pub(crate) constants: FunctionConstants,
     label: Label,
 }
@@ -188,7 +233,7 @@ define_class!(
 
         #[unsafe(method(functionType))]
         fn function_type(&self) -> usize {
-            if self.ivars().is_visible { VISIBLE } else { KERNEL }
+            self.ivars().kind.number()
         }
 
         #[unsafe(method(patchType))]
@@ -208,16 +253,25 @@ define_class!(
 
         #[unsafe(method_id(stageInputAttributes))]
         fn stage_inputs(&self) -> Option<Retained<NSArray>> {
-            let FunctionIvars { library, name, .. } = self.ivars();
-            let reflected = library.ivars().library.reflect(name);
-            let inputs = reflected.map(|kernel| kernel.stage_inputs).unwrap_or_default();
+            let FunctionIvars { library, name, kind, .. } = self.ivars();
+            let inputs = match kind {
+                FunctionKind::Graphics(function) => function.stage_inputs.clone(),
+                FunctionKind::Kernel | FunctionKind::Visible => {
+                    let reflected = library.ivars().library.reflect(name);
+                    reflected.map(|kernel| kernel.stage_inputs).unwrap_or_default()
+                }
+            };
             (!inputs.is_empty()).then(|| attributes_of(inputs))
         }
 
-        // Functions of vertices have them.
         #[unsafe(method_id(vertexAttributes))]
         fn vertex_attributes(&self) -> Option<Retained<NSArray>> {
-            None
+            match &self.ivars().kind {
+                FunctionKind::Graphics(function) if function.stage == GraphicsStage::Vertex => {
+                    Some(vertex_attributes_of(function.stage_inputs.clone()))
+                }
+                FunctionKind::Kernel | FunctionKind::Visible | FunctionKind::Graphics(_) => None,
+            }
         }
 
         #[unsafe(method_id(newArgumentEncoderWithBufferIndex:))]
@@ -240,6 +294,27 @@ define_class!(
 );
 
 impl Function {
+    pub(crate) fn is_kernel(&self) -> bool {
+        self.ivars().kind == FunctionKind::Kernel
+    }
+
+    /// Fails for a kernel with a function constant that it cannot do without and has no value for.
+    fn require_constants(&self) -> Result<(), Retained<NSError>> {
+        if !self.is_kernel() {
+            return Ok(());
+        }
+        let FunctionIvars { library, name, constants, .. } = self.ivars();
+        let reflected = library.ivars().library.reflect(name).map_err(|error| errors::of_library(&error))?;
+        let has_value = |constant: &FunctionConstantInfo| {
+            constants.iter().any(|(key, _)| is_declared(key, std::slice::from_ref(constant)))
+        };
+        let mut required = reflected.function_constants.iter().filter(|constant| constant.required);
+        match required.find(|constant| !has_value(constant)) {
+            Some(constant) => Err(errors::constant_without_value(name, constant)),
+            None => Ok(()),
+        }
+    }
+
     /// An encoder for the structure of a buffer argument, for a method that makes one.
     pub(crate) fn encoder(&self, method: &str, index: usize) -> Retained<ArgumentEncoder> {
         let FunctionIvars { library, name, .. } = self.ivars();
@@ -301,13 +376,10 @@ impl Function {
 }
 
 /// Whether the library declares what a key names.
-fn is_declared(
-    key: &anymetal::reflection::ConstantKey,
-    declared: &[anymetal::reflection::FunctionConstantInfo],
-) -> bool {
+fn is_declared(key: &ConstantKey, declared: &[FunctionConstantInfo]) -> bool {
     match key {
-        anymetal::reflection::ConstantKey::Index(index) => declared.iter().any(|known| known.index == *index),
-        anymetal::reflection::ConstantKey::Name(name) => declared.iter().any(|known| known.name == *name),
-        anymetal::reflection::ConstantKey::Component(whole, _) => is_declared(whole, declared),
+        ConstantKey::Index(index) => declared.iter().any(|known| known.index == *index),
+        ConstantKey::Name(name) => declared.iter().any(|known| known.name == *name),
+        ConstantKey::Component(whole, _) => is_declared(whole, declared),
     }
 }

@@ -45,6 +45,8 @@ pub(crate) mod pipeline_buffers;
 mod pixel_format;
 mod protocols;
 pub(crate) mod queue;
+pub(crate) mod render_encoder;
+pub(crate) mod render_pass;
 pub(crate) mod residency;
 pub(crate) mod resource_options;
 pub(crate) mod sampler;

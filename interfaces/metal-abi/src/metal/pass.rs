@@ -19,6 +19,10 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
+    pub(crate) fn new(buffer: Retained<SampleBuffer>, start: usize, end: usize) -> Self {
+        Samples { buffer, start, end }
+    }
+
     /// Encodes those of the pass's begin.
     pub(crate) fn begin(all: &[Samples], method: &str, commands: &Commands) {
         all.iter().for_each(|samples| samples.at(method, samples.start, commands));

@@ -1,4 +1,5 @@
-//! `MTLStageInputOutputDescriptor` with its attributes and layouts, and `MTLAttribute`.
+//! `MTLStageInputOutputDescriptor` with its attributes and layouts, `MTLAttribute` and
+//! `MTLVertexAttribute`.
 
 use std::sync::Mutex;
 
@@ -195,52 +196,61 @@ pub(crate) fn region_of(region: TextureRegion) -> StageInRegion {
     StageInRegion::new(origin, size)
 }
 
-define_class!(
-    // SAFETY: `NSObject` asks nothing of those below it.
-    #[unsafe(super(NSObject))]
-    #[name = "MTLAttribute"]
-    #[ivars = StageInputInfo]
-    #[derive(Debug)]
-    pub(crate) struct Attribute;
+/// Defines the class of an attribute that a function declares.
+macro_rules! attribute_class {
+    ($class:ident = $name:literal, $maker:ident) => {
+        define_class!(
+            // SAFETY: `NSObject` asks nothing of those below it.
+            #[unsafe(super(NSObject))]
+            #[name = $name]
+            #[ivars = StageInputInfo]
+            #[derive(Debug)]
+            pub(crate) struct $class;
 
-    impl Attribute {
-        #[unsafe(method_id(name))]
-        fn name(&self) -> Retained<NSString> {
-            NSString::of(&self.ivars().name)
+            impl $class {
+                #[unsafe(method_id(name))]
+                fn name(&self) -> Retained<NSString> {
+                    NSString::of(&self.ivars().name)
+                }
+
+                #[unsafe(method(attributeIndex))]
+                fn index(&self) -> usize {
+                    self.ivars().attribute as usize
+                }
+
+                #[unsafe(method(attributeType))]
+                fn data_type(&self) -> usize {
+                    number_of(&self.ivars().element)
+                }
+
+                #[unsafe(method(isActive))]
+                fn is_active(&self) -> bool {
+                    true
+                }
+
+                #[unsafe(method(isPatchData))]
+                fn is_patch_data(&self) -> bool {
+                    false
+                }
+
+                #[unsafe(method(isPatchControlPointData))]
+                fn is_control_point_data(&self) -> bool {
+                    false
+                }
+            }
+        );
+
+        #[doc = concat!("The objects of `", $name, "` for a function's stage-in data.")]
+        pub(crate) fn $maker(inputs: Vec<StageInputInfo>) -> Retained<NSArray> {
+            let object = |input| -> Retained<AnyObject> {
+                let attribute: Retained<$class> = crate::foundation::object(input);
+                Retained::into_super(Retained::into_super(attribute))
+            };
+            NSArray::of(inputs.into_iter().map(object).collect())
         }
-
-        #[unsafe(method(attributeIndex))]
-        fn index(&self) -> usize {
-            self.ivars().attribute as usize
-        }
-
-        #[unsafe(method(attributeType))]
-        fn data_type(&self) -> usize {
-            number_of(&self.ivars().element)
-        }
-
-        #[unsafe(method(isActive))]
-        fn is_active(&self) -> bool {
-            true
-        }
-
-        #[unsafe(method(isPatchData))]
-        fn is_patch_data(&self) -> bool {
-            false
-        }
-
-        #[unsafe(method(isPatchControlPointData))]
-        fn is_control_point_data(&self) -> bool {
-            false
-        }
-    }
-);
-
-/// The objects for a kernel's stage-in data.
-pub(crate) fn attributes_of(inputs: Vec<StageInputInfo>) -> Retained<NSArray> {
-    let object = |input| -> Retained<AnyObject> {
-        let attribute: Retained<Attribute> = crate::foundation::object(input);
-        Retained::into_super(Retained::into_super(attribute))
     };
-    NSArray::of(inputs.into_iter().map(object).collect())
 }
+
+attribute_class! { Attribute = "MTLAttribute", attributes_of }
+
+attribute_class! { VertexAttribute = "MTLVertexAttribute", vertex_attributes_of }

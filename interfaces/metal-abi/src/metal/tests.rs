@@ -20,6 +20,7 @@ mod compiler_bugs;
 mod counters;
 mod encoded;
 mod functions;
+mod graphics;
 mod host_interfaces;
 mod indirect;
 mod libraries;

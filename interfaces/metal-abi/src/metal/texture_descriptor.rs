@@ -16,6 +16,8 @@ const RGBA8_UNORM: usize = 70;
 
 /// `MTLTextureUsageShaderRead`.
 pub(crate) const SHADER_READ: usize = 1;
+/// `MTLTextureUsageRenderTarget`.
+pub(crate) const RENDER_TARGET: usize = 4;
 /// `MTLTextureUsageShaderWrite`.
 pub(crate) const SHADER_WRITE: usize = 2;
 
