@@ -296,3 +296,23 @@ def test_operators_for_it_and_its_end(device):
     assert not torch.backends.mps.is_available()
     with pytest.raises((RuntimeError, NotImplementedError)):
         torch.zeros(1, device="mps")
+
+
+def test_the_platform_of_a_mac_lasts_as_long_as_the_stand_in():
+    import os
+    import platform
+    import sys
+
+    def answers():
+        return (sys.platform, platform.system(), platform.machine(), os.uname().sysname, platform.mac_ver()[0])
+
+    before = answers()
+    with anymetal.torch_mps.install(device=True, macos=True):
+        assert answers() == ("darwin", "Darwin", "arm64", "Darwin", "15.0")
+        assert platform.platform().startswith("macOS-15") and platform.processor() == "arm"
+        assert torch.backends.mps.is_available()
+        anymetal.torch_mps.install(macos=True)  # once more changes nothing
+    assert answers() == before and not torch.backends.mps.is_available()
+    anymetal.torch_mps.install(device=True)
+    assert answers() == before
+    anymetal.torch_mps.uninstall()

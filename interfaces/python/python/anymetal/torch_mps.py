@@ -9,6 +9,12 @@
 
 With ``install(device=True)`` the device ``mps`` is there, too: ``torch.zeros(4, device="mps")`` is a tensor in the
 host's memory that says that it is on ``mps:0``. So programs run that were written for a Mac.
+With ``install(device=True, macos=True)`` Python also says that it is on a Mac, for packages that refuse other platforms.
+
+`install` lasts until `uninstall`, or to the end of a ``with`` statement::
+
+    with anymetal.torch_mps.install(device=True, macos=True):
+        ...
 """
 
 from __future__ import annotations
@@ -24,6 +30,17 @@ __all__ = ["compile_shader", "install", "load_metallib", "synchronize", "uninsta
 #: What was replaced in `torch.mps`, by name; empty while nothing is installed.
 _originals: dict[str, Any] = {}
 _pretence: Any = None
+_platform: Any = None
+
+
+class _Installed:
+    """What `install` returns: its end in a ``with`` statement takes the stand-in away."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        uninstall()
 
 
 class _Library(ShaderLibrary):
@@ -52,17 +69,20 @@ def load_metallib(source: Any) -> ShaderLibrary:
     raise NotImplementedError("a .metallib file holds Apple's intermediate code; give the source to `compile_shader`")
 
 
-def install(*, force: bool = False, device: bool = False) -> None:
+def install(*, force: bool = False, device: bool = False, macos: bool = False) -> _Installed:
     """Sets `torch.mps.compile_shader` and `synchronize`. Does nothing where MPS is there, unless `force` is true.
 
     With ``device`` the device ``mps`` exists, in the host's memory, and `torch.compile` gives functions as they are.
+
+    With ``macos`` Python reports the platform of a Mac with Apple Silicon (`sys.platform`, `os.uname`, and the functions of
+    `platform`) to the whole process. Nothing else of a Mac is there: import modules that look for parts of the system before.
     """
     import torch
     import torch.mps
 
-    global _pretence
+    global _platform, _pretence
     if torch._C._has_mps and torch.backends.mps.is_available() and not force:
-        return
+        return _Installed()
     if not _originals:
         for replacement in (compile_shader, load_metallib, synchronize):
             _originals[replacement.__name__] = getattr(torch.mps, replacement.__name__, None)
@@ -72,11 +92,20 @@ def install(*, force: bool = False, device: bool = False) -> None:
 
         _pretence = Pretence()
         _pretence.start()
+    if macos and _platform is None:
+        from ._mac_platform import MacPlatform
+
+        _platform = MacPlatform()
+        _platform.start()
+    return _Installed()
 
 
 def uninstall() -> None:
     """Takes the stand-in away."""
-    global _pretence
+    global _platform, _pretence
+    if _platform is not None:
+        _platform.stop()
+        _platform = None
     if _pretence is not None:
         _pretence.stop()
         _pretence = None
