@@ -277,8 +277,8 @@ impl Library {
         self.compiled.visible_functions()
     }
 
-    /// The graphics functions (`vertex`, `fragment` and the like) with a definition, in source order. They are
-    /// checked with the source, and do not run.
+    /// The graphics functions (`vertex`, `fragment` and the like) with a definition, in source order.
+    /// They are checked with the source, and do not run.
     ///
     /// # Errors
     /// A library of ready code, which does not tell.

@@ -22,7 +22,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("compiler/driver", 16),
     ("compiler/msl", 165),
     ("interfaces/cli", 17),
-    ("interfaces/metal-abi", 104),
+    ("interfaces/metal-abi", 106),
     ("testing/conformance", 20),
 ];
 

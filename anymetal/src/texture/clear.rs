@@ -1,6 +1,6 @@
 //! Clearing a slice of a level to one colour: by kernels, which convert the colour to the format.
 
-use anymetal_types::texture::{ChannelKind, TextureKind};
+use anymetal_types::texture::{ChannelKind, TextureError, TextureKind};
 
 use super::{Texture, TextureView};
 use crate::command_buffer::CommandBuffer;
@@ -24,9 +24,10 @@ CLEAR(uint, uint)
 ";
 
 impl CommandBuffer {
-    /// Sets all texels of a slice of a level to a colour, in order with the commands of the buffer; of a volume, those of the plane
-    /// `plane`. Values are converted as Metal's clear colours are: to the nearest value of normalized formats, and towards zero for
-    /// formats of integers. The device is the texture's.
+    /// Sets all texels of a slice of a level to a colour, in order with the commands of the buffer; of a
+    /// volume, those of the plane `plane`. Values are converted as Metal's clear colours are: to the
+    /// nearest value of normalized formats, and towards zero for formats of integers. The device is the
+    /// texture's.
     pub fn clear_texture(
         &mut self,
         device: &Device,
@@ -34,10 +35,18 @@ impl CommandBuffer {
         [level, slice, plane]: [u32; 3],
         color: [f64; 4],
     ) -> Result<(), Error> {
+        if level >= texture.descriptor.levels || slice >= texture.descriptor.slices() {
+            return Err(TextureError::NoSuchPlace { level, slice }.into());
+        }
         let is_volume = texture.descriptor.kind == TextureKind::D3;
         let kind = if is_volume { TextureKind::D3 } else { TextureKind::D2 };
         let (levels, slices) = (level..level + 1, slice..slice + 1);
         let to = texture.view(&TextureView { kind, levels, slices, ..texture.whole() })?;
+        let extent = to.descriptor.extent(0);
+        let size = [extent[0], extent[1], 1];
+        if plane >= extent[2] {
+            return Err(TextureError::PartOutside { origin: [0, 0, plane], size, level, extent }.into());
+        }
         let shape = if is_volume { "volume" } else { "plane" };
         let component = match to.descriptor.format.kind() {
             ChannelKind::Uint => "uint",
@@ -46,8 +55,6 @@ impl CommandBuffer {
         };
         let library = device.library_from_source(SOURCE)?;
         let clear = library.pipeline(format!("clear_{shape}_{component}"))?;
-        let [width, height, _] = to.descriptor.extent(0);
-        let threads = [width, height, 1];
         let mut encoder = self.compute_encoder();
         encoder.set_pipeline(&clear);
         encoder.set_texture(0, &to);
@@ -59,6 +66,6 @@ impl CommandBuffer {
         if is_volume {
             encoder.set_bytes(1, &plane);
         }
-        encoder.dispatch_threads(threads, clear.signature().group_size_for(threads, 2))
+        encoder.dispatch_threads(size, clear.signature().group_size_for(size, 2))
     }
 }

@@ -1,7 +1,8 @@
 //! `available!` of `objc2`: which version of the system the program is on.
 //!
-//! Off Apple's systems it is false for every version of macOS, so programs take their ways around what is there. The edit makes it
-//! compare with the version of macOS that `NSProcessInfo` of `anymetal-metal-abi` reports.
+//! Off Apple's systems it is false for every version of macOS, so programs take their ways around what
+//! is there. The edit makes it compare with the version of macOS that `NSProcessInfo` of
+//! `anymetal-metal-abi` reports.
 
 use std::path::Path;
 

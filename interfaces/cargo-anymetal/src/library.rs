@@ -1,7 +1,8 @@
-//! The crate that programs link with in place of `anymetal-metal-abi` where there is a `libMetal.so`: it takes seconds to build.
+//! The crate that programs link with in place of `anymetal-metal-abi` where there is a `libMetal.so`: it
+//! takes seconds to build.
 //!
-//! Its build script links the library under all names that `objc2` and others ask for into its output folder, which cargo adds to the
-//! search path of the programs that it runs.
+//! Its build script links the library under all names that `objc2` and others ask for into its output
+//! folder, which cargo adds to the search path of the programs that it runs.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -13,8 +14,8 @@ version = "0.0.0"
 edition = "2021"
 
 [dependencies]
-block2 = { version = "0.6", default-features = false, features = ["gnustep-2-1"] }
-objc2 = { version = "0.6", default-features = false, features = ["gnustep-2-1"] }
+block2 = { version = "0.6", features = ["gnustep-2-1"] }
+objc2 = { version = "0.6", features = ["gnustep-2-1"] }
 
 [workspace]
 "#;
@@ -42,7 +43,8 @@ fn main() {
 }
 "#;
 
-/// Writes the crate into a folder, for the library that `cargo xtask libmetal --prefix` installed. Returns where it is.
+/// Writes the crate into a folder, for the library that `cargo xtask libmetal --prefix` installed.
+/// Returns where it is.
 pub(crate) fn write_crate(prefix: &Path, folder: &Path) -> Result<PathBuf, String> {
     let library = prefix.join("lib/libMetal.so");
     let library = library.canonicalize().map_err(|error| format!("{}: {error}", library.display()))?;

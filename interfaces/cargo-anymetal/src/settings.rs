@@ -9,8 +9,8 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// The settings that put the changed crates in their places. Their keys differ, because a program may depend on several versions of a
-/// crate.
+/// The settings that put the changed crates in their places. Their keys differ, because a program may
+/// depend on several versions of a crate.
 pub(crate) fn patch(shim: &Shim) -> Vec<String> {
     let of_crate = |(number, changed): (usize, &ChangedCrate)| {
         let path = changed.folder.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");

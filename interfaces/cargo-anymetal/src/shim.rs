@@ -83,7 +83,8 @@ fn make_with(mut command: MetadataCommand, implementation: Implementation<'_>) -
     Ok(Shim { crates: crates.collect::<Result<_, _>>()? })
 }
 
-/// Whether it is Metal's crate, one of another framework that cannot be built off Apple's machines, or `objc2`.
+/// Whether it is Metal's crate, one of another framework that cannot be built off Apple's machines, or
+/// `objc2`.
 fn is_changed(package: &Package) -> bool {
     let name = package.name.as_str();
     if availability::is_checked_by(name, package.manifest_path.with_file_name("").as_std_path()) {

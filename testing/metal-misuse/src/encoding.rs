@@ -84,7 +84,7 @@ fn structure(text: &[u8]) -> (Kind, &[u8]) {
 }
 
 fn bytes_of(mut members: &[u8]) -> usize {
-    let mut bytes = 0usize;
+    let (mut bytes, mut has_floats) = (0usize, false);
     while let Some(&first) = members.first() {
         let (kind, rest) = one(members);
         let (size, align) = match (kind, first) {
@@ -92,12 +92,15 @@ fn bytes_of(mut members: &[u8]) -> usize {
             (Kind::Integer, b'c' | b'C' | b'B') => (1, 1),
             (Kind::Integer, b's' | b'S') => (2, 2),
             (Kind::Integer, b'i' | b'I') => (4, 4),
-            (Kind::Float | Kind::Double, _) => panic!("structures of floating-point numbers are not known"),
+            (Kind::Float, _) => (4, 4),
             _ => (8, 8),
         };
+        has_floats |= matches!(first, b'f' | b'd');
         bytes = bytes.next_multiple_of(align) + size;
         members = rest;
     }
+    // Such structures are passed in other registers than those of integers.
+    assert!(!has_floats || bytes > 16, "small structures of floating-point numbers are not known");
     bytes
 }
 
@@ -111,6 +114,7 @@ mod tests {
         assert_eq!(kinds("{?=QQQ}@:@?^@r*")[..2], [Kind::Structure(24), Kind::Object]);
         assert_eq!(kinds("v@:{?={?=QQQ}{?=QQQ}}")[3], Kind::Structure(48));
         assert_eq!(kinds("v@:{?=CCCC}{_NSRange=QQ}")[3..], [Kind::Structure(4), Kind::Structure(16)]);
+        assert_eq!(kinds("v@:{?=dddd}")[3], Kind::Structure(32));
         assert_eq!(kinds("v@:^{_NSZone=}^?f")[3..], [Kind::Pointer, Kind::Pointer, Kind::Float]);
     }
 }

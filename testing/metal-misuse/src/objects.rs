@@ -105,6 +105,14 @@ impl Basis {
                 "AnymetalBlitCommandEncoder" => {
                     self.made_by(self.command_buffer(), "blitCommandEncoder", &[])
                 }
+                "AnymetalRenderCommandEncoder" => {
+                    let pass = self.made("MTLRenderPassDescriptor");
+                    let colors = send(pass, "colorAttachments", &[]);
+                    let color = send(colors, "objectAtIndexedSubscript:", &[0]);
+                    send(color, "setTexture:", &[self.made("AnymetalTexture")]);
+                    send(color, "setLoadAction:", &[2]);
+                    self.made_by(self.command_buffer(), "renderCommandEncoderWithDescriptor:", &[pass])
+                }
                 "AnymetalBuffer" => send(device, "newBufferWithLength:options:", &[4096, 0]),
                 "AnymetalTexture" => {
                     let descriptor = self.made("MTLTextureDescriptor");

@@ -49,7 +49,8 @@ pub(super) fn vertex_inputs(cx: &mut Checker<'_>, func: FuncId) -> Vec<VertexInp
     inputs.unwrap_or_default()
 }
 
-/// The definition of a graphics function, or its declaration, and the scope of that; nothing for functions that no source declares.
+/// The definition of a graphics function, or its declaration, and the scope of that; nothing for
+/// functions that no source declares.
 fn definition<'a>(cx: &mut Checker<'a>, func: FuncId) -> Option<(&'a ast::Function, ScopeId)> {
     let decl = cx.functions.inst(func).origin.decl()?;
     Some(match function::find_definition(cx, func, decl) {

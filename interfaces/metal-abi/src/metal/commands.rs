@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use anymetal::{Error, Outcome, Submission};
 
 use super::violation;
+use crate::runtime::is_unwinding;
 
 /// `MTLCommandBufferStatus`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(crate) enum Status {
 /// Checks that an encoder has ended, when its last reference is released; not while a failure unwinds, which
 /// may be the reason.
 pub(crate) fn check_ended(method: &str, ended: bool) {
-    if !ended && !std::thread::panicking() {
+    if !ended && !is_unwinding() {
         violation(method, "Command encoder released without endEncoding");
     }
 }

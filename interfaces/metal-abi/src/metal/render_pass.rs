@@ -76,7 +76,8 @@ macro_rules! attachment {
         }
 
         impl $ivars {
-            /// The texels that the pass clears, and their texture; nothing without a texture or another load action.
+            /// The texels that the pass clears, and their texture; nothing without a texture or another
+            /// load action.
             fn cleared(&self, method: &str, color: [f64; 4]) -> Option<Cleared> {
                 let texture = self.texture()?;
                 if texture.ivars().usage & RENDER_TARGET == 0 {
@@ -182,7 +183,8 @@ fn put<T: Descriptor>(place: &Mutex<Retained<T>>, attachment: Option<&T>) {
 pub(crate) struct RenderPassIvars {
     attachments: Attachments,
     layers: Mutex<usize>,
-    /// Kept, and without effect on a pass that draws nothing: the sizes of the area, of tiles and of their memory.
+    /// Kept, and without effect on a pass that draws nothing: the sizes of the area, of tiles and of
+    /// their memory.
     width: Mutex<usize>,
     height: Mutex<usize>,
     samples: Mutex<usize>,
@@ -304,8 +306,8 @@ define_class!(
 );
 
 impl RenderPassDescriptor {
-    /// Where the pass samples the counters: at its begin and its end. Between the vertices and the fragments of a pass that draws
-    /// nothing is no time.
+    /// Where the pass samples the counters: at its begin and its end. Between the vertices and the
+    /// fragments of a pass that draws nothing is no time.
     pub(crate) fn samples_of_pass(&self) -> Vec<Samples> {
         let attachments = self.ivars().attachments.samples.ivars().known();
         let samples = attachments.iter().filter_map(|(_, attachment)| {

@@ -12,7 +12,7 @@
 //! throws an `NSException`.
 
 use std::arch::naked_asm;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +57,14 @@ unsafe extern "C-unwind" {
 thread_local! {
     /// The exceptions whose handlers are running, the innermost last.
     static CAUGHT: RefCell<Vec<*mut Exception>> = const { RefCell::new(Vec::new()) };
+    /// Whether an exception was thrown and has not come to its handler. Handlers of C++ are seen at
+    /// their end, which frees the exception.
+    static UNWINDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a failure is unwinding this thread: an exception, or a panic of this library's Rust.
+pub(crate) fn is_unwinding() -> bool {
+    UNWINDING.get() || std::thread::panicking()
 }
 
 /// The name of the exceptions of failures that have no other.
@@ -121,6 +129,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_exception_throw(object: *mut Object)
         object: unsafe { objc_retain(object) },
     };
     let exception = Box::into_raw(Box::new(exception));
+    UNWINDING.set(true);
     // SAFETY: the exception is new; the function comes back only if nothing catches it.
     unsafe {
         _Unwind_RaiseException(exception);
@@ -131,6 +140,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_exception_throw(object: *mut Object)
 
 /// Frees an exception.
 unsafe extern "C" fn clean_up(_reason: c_int, exception: *mut Exception) {
+    UNWINDING.set(false);
     // SAFETY: exceptions of this class were boxed by `objc_exception_throw`, and this is called once.
     let exception = unsafe { Box::from_raw(exception) };
     // SAFETY: the exception had a reference.
@@ -179,6 +189,7 @@ pub(crate) unsafe fn thrown_object(exception: *mut Exception) -> Option<*mut Obj
 /// `exception` is what a landing pad was given.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_begin_catch(exception: *mut Exception) -> *mut Object {
+    UNWINDING.set(false);
     CAUGHT.with_borrow_mut(|caught| caught.push(exception));
     // SAFETY: as promised.
     unsafe { thrown_object(exception) }.unwrap_or(null_mut())
@@ -221,6 +232,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_exception_rethrow(exception: *mut Ex
             *innermost = null_mut();
         }
     });
+    UNWINDING.set(true);
     // SAFETY: as promised; the function comes back only if nothing catches it.
     unsafe {
         let object = thrown_object(exception);

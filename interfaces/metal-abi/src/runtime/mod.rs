@@ -50,7 +50,7 @@ mod weak;
 mod tests;
 
 pub use exception::objc_anymetal_throw_exceptions;
-pub(crate) use exception::{raise, raise_invalid_argument, raise_range, without_exceptions};
+pub(crate) use exception::{is_unwinding, raise, raise_invalid_argument, raise_range, without_exceptions};
 pub(crate) use pool::{begin as begin_pool, end as end_pool};
 pub(crate) use root::add_string_method;
 pub(crate) use selector::Sel;

@@ -246,6 +246,8 @@ fn rules_of_passes_that_clear() {
     // SAFETY: the class has the method.
     let () = unsafe { msg_send![&*descriptor, setUsage: RENDER_TARGET] };
     let target = texture(&setup, &descriptor);
-    let beyond = failure(|| encode_clear(&setup.command_buffer(), &target, Some([0.0; 4]), [0, 1, 0]));
-    assert!(beyond.contains("renderCommandEncoderWithDescriptor:"), "{beyond}");
+    for place in [[1, 0, 0], [0, 1, 0], [0, 0, 1], [usize::MAX; 3]] {
+        let beyond = failure(|| encode_clear(&setup.command_buffer(), &target, Some([0.0; 4]), place));
+        assert!(beyond.contains("renderCommandEncoderWithDescriptor:"), "{beyond}");
+    }
 }
