@@ -1,31 +1,27 @@
 #!/usr/bin/env bash
-# Builds MLX with its own C++ Metal back-end, and its Python module, against libMetal.so with clang.
+# Builds MLX with its own C++ Metal back-end, and its Python module, with clang, and runs its Python tests.
 #
-#   mlx.sh SOURCE HEADERS PREFIX WORK
+#   mlx.sh PREFIX WORK SOURCE [-- UNITTEST ARGUMENTS...]
 #
-# SOURCE is a checkout of MLX, HEADERS the folder of Metal's C++ headers (`mlx/include/metal_cpp` in the
-# wheel `mlx-metal` of the package index, which is for macOS and is only unpacked:
-# `pip download --no-deps --platform macosx_14_0_arm64 --only-binary :all: mlx-metal`), PREFIX what
-# `cargo xtask libmetal --prefix` made, WORK a folder for the build. Nothing of SOURCE is changed.
-# Afterwards, with the packages `numpy` and `psutil`:
-#
-#   cd WORK/source/python/tests && LD_LIBRARY_PATH=PREFIX/lib PYTHONPATH=WORK/python python3 -m unittest test_array
-#
-# Needs clang 19 (ANYMETAL_CLANG names another; clang 16 does not know `f16c` in `__builtin_cpu_supports`), CMake, Ninja, OpenBLAS with LAPACKE, and the
-# development packages of fmt and nlohmann-json as Debian has them; NANOBIND is a folder with nanobind's source
-# (the package index has it). JOBS is how many compilers run.
-set -euo pipefail
-
-if [ $# -ne 4 ] || [ -z "${NANOBIND:-}" ]; then
-    sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
-    exit 2
-fi
-scripts=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$4"
-source=$(realpath "$1") headers=$(realpath "$2") prefix=$(realpath "$3") work=$(realpath "$4")
+# SOURCE is a checkout of MLX; nothing of it is changed. Metal's C++ headers are those of the wheel `mlx-metal`, which is for macOS and
+# is only unpacked; nanobind is that of the package index. Needs clang 19 (ANYMETAL_CLANG names another; clang 16 does not know `f16c`
+# in `__builtin_cpu_supports`), CMake, Ninja, OpenBLAS with LAPACKE, and the development packages of fmt and nlohmann-json as Debian has
+# them. PYTHON names an interpreter with NumPy and psutil, JOBS how many compilers run, OPTIMIZE the level of optimisation.
+. "$(dirname "$0")/common.sh"
+begin "$@"
+[ -n "$source" ] || usage
+scripts=$here
+python=$("${PYTHON:-python3}" -c 'import sys; print(sys.executable)')
 export ANYMETAL_CLANG=${ANYMETAL_CLANG:-clang-19}
 library=$prefix/lib/libMetal.so
-python=$(python3 -c 'import sys; print(sys.executable)')
+if [ ! -d "$work/mlx-metal" ]; then
+    "$python" -m pip download --quiet --no-deps --platform macosx_14_0_arm64 --only-binary :all: --dest "$work" mlx-metal==0.32.4
+    "$python" -m zipfile -e "$work"/mlx_metal-*.whl "$work/mlx-metal"
+    "$python" -m pip download --quiet --no-deps --no-binary :all: --dest "$work" nanobind==2.15.0
+    tar -C "$work" -xzf "$work"/nanobind-*.tar.gz
+fi
+headers=$work/mlx-metal/mlx/include/metal_cpp
+NANOBIND=$(find "$work" -maxdepth 1 -type d -name 'nanobind-*')
 
 # A copy, in which Metal is not switched off for Linux, and availability checks name no platform that the
 # clang does not know.
@@ -57,9 +53,16 @@ cmake -G Ninja -S "$work/source" -B "$work/build" \
     -DMETAL_LIB="$library" -DFOUNDATION_LIB="$library" -DQUARTZ_LIB="$library" \
     -DFETCHCONTENT_SOURCE_DIR_METAL_CPP="$headers" -DFETCHCONTENT_SOURCE_DIR_JSON="$work/json" \
     -DFETCHCONTENT_SOURCE_DIR_NANOBIND="$(realpath "$NANOBIND")" -DPython_EXECUTABLE="$python"
-ninja -C "$work/build" -k 0 -j "${JOBS:-1}"
+ninja -C "$work/build" -j "${JOBS:-1}"
 
 # The package: MLX's Python files, and the module that was built.
 mkdir -p "$work/python/mlx"
 cp -r "$work/source/python/mlx/." "$work/python/mlx/"
 cp "$work"/build/core.cpython-*.so "$work/python/mlx/"
+
+[ ${#arguments[@]} -gt 0 ] || arguments=(discover)
+status=0
+cd "$work/source/python/tests"
+LD_LIBRARY_PATH=$prefix/lib PYTHONPATH=$work/python "$python" -m unittest -v "${arguments[@]}" 2>&1 | tee "$log" || status=$?
+sed -nE 's/^(FAIL|ERROR): ([^ ]+).*/FAILED \2/p' "$log"
+report "$(grep -cE '\.\.\. ok$' "$log")" "$(grep -cE '\.\.\. (FAIL|ERROR)$' "$log")" "$(grep -cE '\.\.\. skipped' "$log")" "$status"
