@@ -137,7 +137,7 @@ pub mod tenant;
 pub mod tensor;
 pub mod testing;
 pub mod texture;
-pub mod topology;
+mod topology;
 mod transfer;
 pub mod tuning;
 #[cfg(feature = "unstable-hal")]

@@ -42,6 +42,11 @@ pub use crate::link::Link;
 pub use crate::mapping::{Mapped, MappedMut};
 pub use crate::transfer::Download;
 
+/// Links between devices, measured: which way their copies take, how fast and how soon.
+pub mod topology {
+    pub use crate::topology::{LONG_BYTES, MeasuredLink, PeerCopies, gbps, measure};
+}
+
 /// The usage of memory without a placement.
 const SHARED: BufferUsage = BufferUsage::new(AccessFrequency::Often, AccessFrequency::Often);
 

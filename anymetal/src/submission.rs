@@ -85,9 +85,9 @@ impl Submission {
         self.inner.cancel()
     }
 
-    /// As [`Submission::cancel`], and work that runs is told to leave, as at its deadline: its waiters then get
-    /// [`crate::error::DeviceError::Stopped`], unless it ends before. What it wrote stays. Apple's GPUs stop no
-    /// work ([`Cancellation::TooLate`]).
+    /// As [`Submission::cancel`], and work that runs is told to leave, as at its deadline: its waiters then
+    /// get [`crate::error::DeviceError::Stopped`], unless it ends before. What it wrote stays. Apple's GPUs
+    /// stop no work ([`Cancellation::TooLate`]).
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
@@ -95,7 +95,7 @@ impl Submission {
     ///
     /// let device = anymetal::Device::system_default()?;
     /// let library = device.library_from_source(
-    ///     "kernel void spin(device atomic_uint* x) { while (atomic_load_explicit(x, memory_order_relaxed) == 0) { } }",
+    ///     "kernel void spin(device const volatile uint* x) { while (*x == 0) { } }",
     /// )?;
     /// let (spin, x) = (library.pipeline("spin")?, device.buffer_zeroed::<u32>(1)?);
     /// let submission = device.queue()?.launch(&spin).arg(&x).threads(1).submit()?;

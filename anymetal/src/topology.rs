@@ -2,13 +2,14 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), anymetal::Error> {
-//! use anymetal::{Device, topology};
+//! use anymetal::Device;
+//! use anymetal::memory::topology;
 //!
 //! let devices = Device::all()?;
 //! for from in &devices {
 //!     for to in devices.iter().filter(|to| to.name() != from.name()) {
 //!         let link = topology::measure(from, to)?;
-//!         println!("{} to {}: {}, {:.1} GB/s", from.name(), to.name(), link.path.word(), link.gigabytes_per_second);
+//!         println!("{} to {}: {:.1} GB/s", from.name(), to.name(), link.gigabytes_per_second);
 //!     }
 //! }
 //! # Ok(())

@@ -20,7 +20,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("anymetal", 28),
     ("compiler/codegen", 68),
     ("compiler/driver", 16),
-    ("compiler/msl", 165),
+    ("compiler/msl", 172),
     ("interfaces/cli", 17),
     ("interfaces/metal-abi", 106),
     ("testing/conformance", 20),

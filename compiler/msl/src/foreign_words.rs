@@ -43,7 +43,9 @@ pub(crate) fn hint(name: &str) -> Option<String> {
         () => return None,
     };
     let how = "`anymetal translate` makes Metal of such a source";
-    Some(format!("`{name}` is {language}: {how}, and a file named `*.{ending}` is translated when it is read"))
+    Some(format!(
+        "`{name}` is {language}: {how}, and a file named `*.{ending}` is translated when it is read"
+    ))
 }
 
 #[cfg(test)]

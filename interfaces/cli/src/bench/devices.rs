@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anymetal::memory::Link;
-use anymetal::topology::{LONG_BYTES, PeerCopies, gbps};
+use anymetal::memory::topology::{LONG_BYTES, PeerCopies, gbps};
 use anymetal::{Buffer, Device, DeviceKind, Error, Pipeline, Queue};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};

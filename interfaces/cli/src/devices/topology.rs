@@ -1,6 +1,6 @@
 //! `anymetal devices --topology`: what copies between each two devices take, measured.
 
-use anymetal::topology::{LONG_BYTES, MeasuredLink, measure};
+use anymetal::memory::topology::{LONG_BYTES, MeasuredLink, measure};
 use anymetal::{Device, Error};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
