@@ -117,6 +117,8 @@ struct Parser<'t> {
     /// Diagnostics of what is only tried, which are reported if the attempt succeeds: warnings, and rules
     /// that something with the right syntax breaks.
     tried: Vec<Diagnostic>,
+    /// How many words for address spaces were read that are not told from others.
+    unmodelled_spaces: usize,
     /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
     gave_up: bool,
     /// The class, alias and variable templates declared so far, whose later declarations may leave out
@@ -167,6 +169,7 @@ impl<'t> Parser<'t> {
             fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
             pending_errors: None,
             tried: Vec::new(),
+            unmodelled_spaces: 0,
             gave_up: false,
             template_names: FxHashSet::default(),
             skipped: None,

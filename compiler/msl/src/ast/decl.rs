@@ -291,6 +291,9 @@ pub struct FunctionSpecifiers {
     pub is_explicit: bool,
     /// `friend`
     pub is_friend: bool,
+    /// Its declaration names an address space that is not told from `thread` or `threadgroup`: `object_data`,
+    /// `ray_data` or `threadgroup_imageblock`. So it may look like another function, and is not.
+    pub names_unmodelled_space: bool,
     /// `kernel` or `[[kernel]]`
     pub is_kernel: bool,
     /// `vertex`, `[[mesh]]` and the like

@@ -114,9 +114,9 @@ pub(super) fn constructor_declarator(p: &mut Parser<'_>) -> Option<ParsedDeclara
 }
 
 /// The rest of a function after its parameters, in the scope that holds the parameters.
-pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDeclarator) -> Function {
+pub(super) fn rest(p: &mut Parser<'_>, mut specs: Specifiers, declarator: ParsedDeclarator) -> Function {
     let (params, is_variadic) = declarator.params.unwrap_or_default();
-    let mut attributes = specs.attributes;
+    let mut attributes = std::mem::take(&mut specs.attributes);
     attributes.list.extend(declarator.attributes.list);
     let mut method = MethodQualifiers::default();
     let mut ret = specs.ty.as_ref().map(|_| declarator.ty);
@@ -151,6 +151,7 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
         let message = "a friend declaration that specifies a default argument must be a definition";
         p.error("default-argument", default.span, message);
     }
+    let specifiers = specs.of_function(p);
     let body = body(p);
     let is_kernel = specs.function.is_kernel || attributes.has("kernel");
     let graphics = specs.function.graphics.or(attributes.graphics_stage());
@@ -169,7 +170,7 @@ pub(super) fn rest(p: &mut Parser<'_>, specs: Specifiers, declarator: ParsedDecl
         ret,
         params,
         is_variadic,
-        specifiers: crate::ast::FunctionSpecifiers { is_kernel, graphics, ..specs.function },
+        specifiers: crate::ast::FunctionSpecifiers { is_kernel, graphics, ..specifiers },
         method,
         noexcept,
         attributes: attributes.list,
@@ -197,7 +198,6 @@ fn method_qualifiers(
     loop {
         if let Some(space) = specifier::address_space(p) {
             method.space = Some(space);
-            p.advance();
             continue;
         }
         match p.peek() {

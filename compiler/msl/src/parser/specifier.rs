@@ -19,6 +19,16 @@ pub(super) struct Specifiers {
     pub(super) attributes: Attributes,
     /// The words that are not part of the type.
     pub(super) words: Vec<Word>,
+    /// [`Parser::unmodelled_spaces`] before them.
+    unmodelled_before: usize,
+}
+
+impl Specifiers {
+    /// Those of the function that is declared, once all of its declaration is read.
+    pub(super) fn of_function(&self, p: &Parser<'_>) -> FunctionSpecifiers {
+        let names_unmodelled_space = p.unmodelled_spaces > self.unmodelled_before;
+        FunctionSpecifiers { names_unmodelled_space, ..self.function }
+    }
 }
 
 /// Type words seen so far.
@@ -52,31 +62,37 @@ impl Words {
     }
 }
 
-/// The address space word at the current token.
-pub(super) fn address_space(p: &Parser<'_>) -> Option<AddressSpace> {
-    match p.peek() {
+/// Takes a word for an address space.
+pub(super) fn address_space(p: &mut Parser<'_>) -> Option<AddressSpace> {
+    let word = p.peek();
+    let space = match word {
         TokenKind::Keyword(Kw::Device) => Some(AddressSpace::Device),
         TokenKind::Keyword(Kw::Constant) => Some(AddressSpace::Constant),
         // A pointer into an imageblock comes from the block, and no function with one runs.
         TokenKind::Keyword(Kw::Threadgroup | Kw::ThreadgroupImageblock) => Some(AddressSpace::Threadgroup),
         // Payloads are of functions that do not run; their spaces are not told from `thread`.
         TokenKind::Keyword(Kw::Thread | Kw::ObjectData | Kw::RayData) => Some(AddressSpace::Thread),
-        _ => None,
-    }
+        _ => return None,
+    };
+    let is_unmodelled =
+        matches!(word, TokenKind::Keyword(Kw::ObjectData | Kw::RayData | Kw::ThreadgroupImageblock));
+    p.unmodelled_spaces += usize::from(is_unmodelled);
+    p.advance();
+    space
 }
 
 /// Takes one qualifier, if there is one.
 pub(super) fn qualifier(p: &mut Parser<'_>, quals: &mut Qualifiers) -> bool {
+    let span = p.span();
     if let Some(space) = address_space(p) {
         // `thread` is where things are anyway: Metal lets it stand beside another space, which counts.
         match quals.space {
             Some(old) if space == AddressSpace::Thread && old != space => {}
             Some(old) if old != space && old != AddressSpace::Thread => {
-                p.error("two-address-spaces", p.span(), "a type has one address space only");
+                p.error("two-address-spaces", span, "a type has one address space only");
             }
             _ => quals.space = Some(space),
         }
-        p.advance();
         return true;
     }
     match p.peek() {
@@ -142,6 +158,7 @@ pub(super) fn parse(p: &mut Parser<'_>, declares: bool) -> Option<Specifiers> {
         is_extern: false,
         attributes: Attributes::default(),
         words: Vec::new(),
+        unmodelled_before: p.unmodelled_spaces,
     };
     let mut quals = Qualifiers::default();
     let mut words = Words::default();

@@ -525,6 +525,9 @@ fn excludes(cx: &mut Checker<'_>, earlier: FuncId, later: FuncId) -> Option<(Spa
     let (a, b) = (cx.functions.inst(earlier), cx.functions.inst(later));
     let [first, second] = [a, b].map(|inst| inst.origin.decl().map(|decl| cx.functions.decl(decl)));
     let (first, second) = (first?, second?);
+    if first.ast.specifiers.names_unmodelled_space || second.ast.specifiers.names_unmodelled_space {
+        return None;
+    }
     // The name of a class without arguments says nothing.
     let is_in_template = first.owner.is_some_and(|owner| cx.is_dependent(cx.records.get(owner).ty));
     let name = if is_in_template { spelling::function(&second.ast.name) } else { b.name.clone() };

@@ -16,7 +16,7 @@ use super::init::Memberwise;
 use super::out_of_line::{self, Fit};
 use super::record::Records;
 use super::{access, convert, data_member, destructor, function, init, noexcept, record};
-use crate::ast::{FunctionBody, FunctionName, ItemKind};
+use crate::ast::{FunctionBody, FunctionName, ItemKind, MethodQualifiers};
 use crate::hir::{Expr, ExprKind, FieldInfo, FuncId, QualTy, RecordId, Ty, TyKind, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -189,20 +189,27 @@ pub(super) fn copying(cx: &mut Checker<'_>, how: Memberwise, from: &Expr) -> Cop
 fn copying_of_class(cx: &mut Checker<'_>, how: Memberwise, record: RecordId, from: &Expr) -> Copying {
     let declared = declared_copies(cx, how, record);
     let (copies, moves) = (has(&declared, Takes::Copy), has(&declared, Takes::Move));
-    let mut best: Option<(Conversion, Copying)> = None;
+    let mut best: Option<(Conversion, Copying, MethodQualifiers)> = None;
     let mut is_ambiguous = false;
-    let mut consider = |found: Option<Conversion>, copying: Copying| {
+    let mut consider = |found: Option<Conversion>, copying: Copying, method: MethodQualifiers| {
         let Some(found) = found else { return };
         match best {
-            Some((known, _)) if found == known => is_ambiguous = true,
-            Some((known, _)) if found > known => {}
+            // Which of several for objects in several spaces is meant, the object decides.
+            Some((known, _, other)) if found == known => is_ambiguous |= method == other,
+            Some((known, ..)) if found > known => {}
             _ => {
-                best = Some((found, copying));
+                best = Some((found, copying, method));
                 is_ambiguous = false;
             }
         }
     };
+    let is_modelled = |cx: &Checker<'_>, decl| !cx.functions.decl(decl).ast.specifiers.names_unmodelled_space;
+    let any_modelled = declared.iter().any(|&(decl, _)| is_modelled(cx, decl));
     for &(decl, takes) in &declared {
+        if any_modelled && !is_modelled(cx, decl) {
+            // No object is told to be in that space.
+            continue;
+        }
         let function = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), from.span));
         let Some(func) = function.ok().flatten() else { continue };
         let param = cx.functions.inst(func).params[0];
@@ -217,7 +224,7 @@ fn copying_of_class(cx: &mut Checker<'_>, how: Memberwise, record: RecordId, fro
             FunctionBody::Block(_) | FunctionBody::None => Copying::Declared(func),
         };
         let fits = convert::conversion_of(cx, from, param, false);
-        consider(fits, copying);
+        consider(fits, copying, cx.functions.decl(decl).ast.method);
     }
     let declares_moves = moves.or_else(|| other_moves(cx, how, record));
     if copies.is_none() {
@@ -233,19 +240,19 @@ fn copying_of_class(cx: &mut Checker<'_>, how: Memberwise, record: RecordId, fro
         };
         let source = copy_source(cx, how, record);
         let fits = binding_of(cx, from, source);
-        consider(fits, copying);
+        consider(fits, copying, MethodQualifiers::default());
     }
     if copies.is_none() && declares_moves.is_none() && !declares_copies_or_destructor(cx, how, record) {
         let fits = binding_of(cx, from, Source::Moved);
         if fits.is_some() && parts_deletion(cx, how, record, Source::Moved).is_none() {
-            consider(fits, Copying::Parts);
+            consider(fits, Copying::Parts, MethodQualifiers::default());
         }
     }
     match best {
         Some(_) if is_ambiguous => {
             Copying::Deleted(deletion_of(&cx.records, record, Why::Ambiguous, Name::EMPTY))
         }
-        Some((_, copying)) => copying,
+        Some((_, copying, _)) => copying,
         None => Copying::Deleted(deletion_of(&cx.records, record, Why::NoneFits, Name::EMPTY)),
     }
 }

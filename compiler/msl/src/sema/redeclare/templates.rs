@@ -22,7 +22,7 @@ pub(super) fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
         let data = cx.functions.decl(decl);
         let (is_member, is_static) = (data.owner.is_some(), data.ast.specifiers.is_static);
         let is_definition = matches!(data.ast.body, FunctionBody::Block(_) | FunctionBody::Delete);
-        if !is_member && !is_definition {
+        if (!is_member && !is_definition) || data.ast.specifiers.names_unmodelled_space {
             continue;
         }
         let signature = equivalence::signature(cx, decl);

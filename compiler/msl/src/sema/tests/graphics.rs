@@ -85,6 +85,42 @@ fn meshes() {
 }
 
 #[test]
+fn functions_for_each_address_space() {
+    accept(
+        "template <typename T> struct Array {
+             T e[4];
+             thread T& operator[](uint i) thread { return e[i]; }
+             threadgroup T& operator[](uint i) threadgroup { return e[i]; }
+             threadgroup_imageblock T& operator[](uint i) threadgroup_imageblock { return e[i]; }
+             object_data T& operator[](uint i) object_data { return e[i]; }
+             ray_data T& operator[](uint i) ray_data { return e[i]; }
+         };
+         struct Copied {
+             int v;
+             thread Copied& operator=(const thread Copied& c) thread = default;
+             thread Copied& operator=(const threadgroup Copied& c) thread { v = c.v; return *this; }
+             thread Copied& operator=(const threadgroup_imageblock Copied& c) thread { v = c.v; return *this; }
+             thread Copied& operator=(const ray_data Copied& c) thread { v = c.v; return *this; }
+             thread Copied& operator=(const object_data Copied& c) thread { v = c.v; return *this; }
+             threadgroup Copied& operator=(const thread Copied& c) threadgroup = default;
+         };
+         kernel void k(device int* out, threadgroup Copied* t [[threadgroup(0)]]) {
+             Array<int> a;
+             a[0] = 1;
+             Copied x, y;
+             x = y;
+             x = t[0];
+             t[1] = x;
+             out[0] = a[0] + x.v;
+         }",
+    );
+    reject(
+        "struct S { int v; int get() thread { return v; } int get() thread { return v; } };",
+        &["redefinition"],
+    );
+}
+
+#[test]
 fn tiles_and_ray_tracing() {
     accept(
         "using namespace metal::raytracing;
