@@ -127,7 +127,7 @@ def result_row(name, row, result):
     if "unfinished" in result:
         return cells(client, row["tests"], changes, "", "", "", "", f"{result['date']}, {result['unfinished']}")
     when = f"{result['date']}, {result['commit']}"
-    exact = [result[key] for key in ("passed", "failed", "skipped", "exit")]
+    exact = ["" if result[key] is None else result[key] for key in ("passed", "failed", "skipped", "exit")]
     return cells(client, row["tests"], changes, *exact, when)
 
 
