@@ -37,12 +37,37 @@ impl Translator<'_, '_> {
             let comma = if has_more && !has_void { ", " } else { "" };
             changes.insert_after(function.open, &format!("{}{comma}", all.join(", ")));
         }
+        for ty in self.values_of_pointed_types(&function) {
+            let name = self.text.at(ty).to_owned();
+            changes.replace(ty, format!("enable_if_t<true, {name}>"));
+        }
         for param in function.params.iter().filter(|param| !function.is_kernel && param.end < param.last) {
             if function.body.is_some() && self.is_declared_before(&function) {
                 changes.remove_all(param.end + 1..=param.last);
             }
         }
         changes
+    }
+
+    /// The types of parameters by value that are parameters of the function's template, where pointers decide
+    /// what these are: memory has packed vectors, and values that are computed are not packed.
+    fn values_of_pointed_types(&self, function: &Function) -> Vec<usize> {
+        let Some((open, close)) = function.template.filter(|_| !function.is_kernel) else {
+            return Vec::new();
+        };
+        let declarators: Vec<_> =
+            function.params.iter().filter_map(|param| param.declarator.as_ref()).collect();
+        let is_parameter = |ty: &str| (open..close).any(|token| self.text.at(token) == ty);
+        let is_pointed_to = |ty: &str| {
+            let mut pointers = declarators.iter().filter(|one| !one.stars.is_empty() || one.arrays > 0);
+            pointers.any(|one| (one.ty.0..=one.ty.1).any(|token| self.text.at(token) == ty))
+        };
+        let by_value = declarators.iter().filter(|one| {
+            let is_plain = one.ty.0 == one.ty.1 && one.stars.is_empty() && one.arrays == 0;
+            let ty = self.text.at(one.ty.0);
+            is_plain && one.reference.is_none() && is_parameter(ty) && is_pointed_to(ty)
+        });
+        by_value.map(|one| one.ty.0).collect()
     }
 
     /// Whether a declaration that has the defaults of parameters stands before the function.

@@ -367,11 +367,11 @@ template <typename T> inline int $N(T x) {
     return x == 0 ? 0 : int(ctz(x)) + 1;
 }
 //@ __hadd __hsub __hmul __hdiv __hmax __hmin __uhadd __rhadd __urhadd
-// Of integers the mean, of `half` the sum.
-template <typename T> inline enable_if_t<is_integral<T>::value, T> __hadd(T x, T y) {
+// Of integers the mean, of `half` the sum. The first argument decides the type, so that the other may be a literal.
+template <typename T> inline enable_if_t<is_integral<T>::value, T> __hadd(T x, enable_if_t<true, T> y) {
     return hadd(x, y);
 }
-template <typename T> inline enable_if_t<!is_integral<T>::value, T> __hadd(T x, T y) {
+template <typename T> inline enable_if_t<!is_integral<T>::value, T> __hadd(T x, enable_if_t<true, T> y) {
     return x + y;
 }
 inline uint __uhadd(uint x, uint y) {
@@ -383,19 +383,19 @@ inline int __rhadd(int x, int y) {
 inline uint __urhadd(uint x, uint y) {
     return rhadd(x, y);
 }
-template <typename T> inline T __hsub(T x, T y) {
+template <typename T> inline T __hsub(T x, enable_if_t<true, T> y) {
     return x - y;
 }
-template <typename T> inline T __hmul(T x, T y) {
+template <typename T> inline T __hmul(T x, enable_if_t<true, T> y) {
     return x * y;
 }
-template <typename T> inline T __hdiv(T x, T y) {
+template <typename T> inline T __hdiv(T x, enable_if_t<true, T> y) {
     return x / y;
 }
-template <typename T> inline T __hmax(T x, T y) {
+template <typename T> inline T __hmax(T x, enable_if_t<true, T> y) {
     return max(x, y);
 }
-template <typename T> inline T __hmin(T x, T y) {
+template <typename T> inline T __hmin(T x, enable_if_t<true, T> y) {
     return min(x, y);
 }
 //@ __hadd2 __hsub2 __hmul2 __hfma2 __hfma

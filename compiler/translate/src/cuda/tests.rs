@@ -350,13 +350,15 @@ fn values_of_launches_are_those_of_c() {
 fn vectors_of_three_are_packed() {
     let source = "struct P { float3 v; longlong4 w; ulonglong4* p; };\n\
                   template <typename T> __global__ void copy(T* x) { x[0] = x[1]; }\n\
+                  template <typename T> __device__ void store(T* p, T v) { *p = v; }\n\
                   __device__ void move(float3& v) { v.x = 1; }\n\
-                  __global__ void k(float3* x, P* p) { float3 own = make_float3(0, 1, 2); move(own); x[0] = own; \
+                  __global__ void k(float3* x, P* p) { float3 own = make_float3(0, 1, 2); move(own); store(x, own + own); x[0] = own; \
                   p->v = x[1]; move(x[2]); }\n\
                   int main() { copy<float3><<<1, 1>>>(x); }\n";
     let parts = [
         "struct P { packed_float3 v; alignas(16) packed_long4 w; device packed_ulong4* p; };",
         "template [[host_name(\"copy<float3>\")]] kernel decltype(copy<packed_float3>) copy<packed_float3>;",
+        "store(device T* p, enable_if_t<true, T> v)",
         "move(thread packed_float3& v)",
         "move(device packed_float3& v)",
         "device packed_float3* x [[buffer(0)]]",

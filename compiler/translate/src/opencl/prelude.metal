@@ -72,6 +72,10 @@ template <typename T> inline T $N(T x) {
     return T(1) / x;
 }
 //@ native_divide half_divide: for N in native_divide half_divide
+// Numbers of other types are converted, as each built-in function of OpenCL C has a form for `float`.
+inline float $N(float x, float y) {
+    return x / y;
+}
 template <typename T> inline T $N(T x, T y) {
     return x / y;
 }
@@ -91,6 +95,11 @@ inline float nan(uint payload) {
 template <typename P> inline void prefetch(P, size_t) {}
 //@ bitselect
 template <typename T> inline T bitselect(T a, T b, T c) {
+    return (a & ~c) | (b & c);
+}
+template <typename T, typename U, typename V>
+inline enable_if_t<is_integral<T>::value && is_integral<U>::value && is_integral<V>::value, decltype(T() | U() | V())>
+bitselect(T a, U b, V c) {
     return (a & ~c) | (b & c);
 }
 inline float bitselect(float a, float b, float c) {
@@ -201,6 +210,11 @@ template <typename S, int N> inline vec<float, N> cl_float_rtp(vec<S, N> x) {
 //@ select
 // Numbers are chosen by whether the last argument is zero, components by its sign.
 template <typename T, typename C> inline T cl_select(T a, T b, C c) {
+    return c ? b : a;
+}
+template <typename T, typename U, typename C>
+inline enable_if_t<is_arithmetic<T>::value && is_arithmetic<U>::value, decltype(T() + U())>
+cl_select(T a, U b, C c) {
     return c ? b : a;
 }
 template <typename T, typename C, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<C, N> c) {

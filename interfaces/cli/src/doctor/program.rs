@@ -72,7 +72,7 @@ mod tests {
         let uses = Uses {
             symbols: set(&["objc_msgSend", "MTLCreateSystemDefaultDevice", "CGRectMake"]),
             classes: set(&["MTLCompileOptions", "MTLVertexDescriptor"]),
-            selectors: set(&["newCommandQueue", "renderCommandEncoderWithDescriptor:"]),
+            selectors: set(&["newCommandQueue", "parallelRenderCommandEncoderWithDescriptor:"]),
         };
         let found = findings(&uses, &inventory);
         let lines: Vec<String> =
@@ -85,7 +85,7 @@ mod tests {
                 "methods: 2 used, 1 missing",
                 "symbol CGRectMake: not exported",
                 "class MTLVertexDescriptor: not implemented",
-                "method renderCommandEncoderWithDescriptor:: no class has it",
+                "method parallelRenderCommandEncoderWithDescriptor:: no class has it",
             ]
         );
     }

@@ -50,13 +50,13 @@ fn a_programs_needs_are_compared_with_what_is_there() {
     let bench = Bench::new();
     let (whole, lacking, other) = (bench.path("whole.py"), bench.path("lacking.py"), bench.path("other"));
     std::fs::write(&whole, "msg('newBufferWithLength:options:'); getClass(b'MTLCompileOptions')").unwrap();
-    std::fs::write(&lacking, "msg('renderCommandEncoderWithDescriptor:')").unwrap();
+    std::fs::write(&lacking, "msg('parallelRenderCommandEncoderWithDescriptor:')").unwrap();
     std::fs::write(&other, [0xff, 0xfe]).unwrap();
     let ran = bench.run(&["doctor", "--program", whole.to_str().unwrap()]).expect(0);
     assert!(ran.stdout.contains("classes: 1 used, 0 missing"), "{}", ran.stdout);
     let ran = bench.run(&["doctor", "--program", lacking.to_str().unwrap()]).expect(3);
     assert!(
-        ran.stdout.contains("method renderCommandEncoderWithDescriptor:: no class has it"),
+        ran.stdout.contains("method parallelRenderCommandEncoderWithDescriptor:: no class has it"),
         "{}",
         ran.stdout
     );

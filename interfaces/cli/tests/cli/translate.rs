@@ -213,8 +213,9 @@ fn errors_name_their_place() {
     ]);
     let json = bench.run(&["run", "images.cl", "-k", "f", "--threads", "1", "--json"]).expect(1).json();
     let error = &json["error"];
-    assert_eq!((&json["status"], &error["id"]), (&"invalid".into(), &"untranslatable".into()));
-    assert_eq!(error["message"], "images of the type `image2d_array_t` are not translated");
+    assert_eq!((&json["status"], &error["id"]), (&"invalid".into(), &"source".into()));
+    assert_eq!(error["diagnostics"][0]["id"], "untranslatable");
+    assert_eq!(error["diagnostics"][0]["message"], "images of the type `image2d_array_t` are not translated");
     assert_eq!(error["diagnostics"][1]["message"], "Metal has no `get_image_channel_order`");
     bench.write("double.cl", "kernel void f(global double* x) {\n    x[0] = 1.0;\n}\n");
     bench.run(&["translate", "double.cl"]).expect(1).says(&["Metal has no `double`", "--double float"]);
