@@ -275,9 +275,12 @@ fn zero_length_buffers_and_unbound_arguments_are_fine() -> Result<(), Error> {
 
 #[test]
 fn devices_are_found_by_name() -> Result<(), Error> {
-    let device = Device::by_name("CPU")?;
-    assert_eq!((device.name(), Device::all()?.len()), ("cpu", 1));
-    let unknown = Device::by_name("abacus").unwrap_err();
-    assert_eq!(unknown.to_string(), "there is no device `abacus`; there are `cpu`");
+    assert_eq!(Device::by_name("CPU")?.name(), "cpu");
+    let all = Device::all()?;
+    let unknown = Device::by_name("abacus").unwrap_err().to_string();
+    assert!(unknown.starts_with("there is no device `abacus`; there are "), "{unknown}");
+    // On a machine with GPUs these are devices, too.
+    assert_eq!(all.iter().filter(|device| device.name() == "cpu").count(), 1);
+    assert!(all.iter().all(|device| unknown.contains(&format!("`{}`", device.name()))), "{unknown}");
     Ok(())
 }
