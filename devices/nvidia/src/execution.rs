@@ -401,20 +401,17 @@ impl Execution {
         // What comes before it must not wait, too: someone may wait for its effects.
         self.flush()?;
         loop {
-            if let Some(error) = self.reason_to_stop(None) {
+            let clock = &self.streams.device.clock;
+            if let Some(error) = self.reason_to_stop(clock.now(), || None) {
                 return Err(error);
             }
-            let clock = &self.streams.device.clock;
-            let left = self.limit.map(|limit| clock.real_time_until(limit));
-            let reached = match (left, self.limit) {
-                (Some(None), limit @ Some(_)) => {
+            let left = self.limit.map_or(Some(LOOKS_EVERY), |limit| clock.real_time_until(limit));
+            let reached = match left {
+                Some(left) => event.wait(value, Some(left.min(LOOKS_EVERY))),
+                None => {
                     // By a clock that is not of real time.
                     let reached = anymetal_hal::event::Reached::new(Arc::clone(event), value);
-                    anymetal_hal::clock::wait_for(&**clock, limit, reached).is_some()
-                }
-                (left, _) => {
-                    let left = left.flatten().map_or(LOOKS_EVERY, |left| left.min(LOOKS_EVERY));
-                    event.wait(value, Some(left))
+                    anymetal_hal::clock::wait_for(&**clock, self.limit, reached).is_some()
                 }
             };
             if reached {
@@ -424,13 +421,12 @@ impl Execution {
     }
 
     /// The error if it is to end before it has run: at the request of the submitter or by its deadline.
-    fn reason_to_stop(&self, kernel: Option<String>) -> Option<DeviceError> {
+    fn reason_to_stop(&self, now: Duration, kernel: impl FnOnce() -> Option<String>) -> Option<DeviceError> {
         if self.stop.load(Ordering::Relaxed) {
-            return Some(DeviceError::Stopped { kernel });
+            return Some(DeviceError::Stopped { kernel: kernel() });
         }
-        let now = self.streams.device.clock.now();
         let after = self.deadline.filter(|_| self.limit.is_some_and(|limit| now >= limit))?;
-        Some(DeviceError::DeadlineExceeded { kernel, after })
+        Some(DeviceError::DeadlineExceeded { kernel: kernel(), after })
     }
 
     /// Waits for the stream in the midst of a command buffer, which is alone in it.
@@ -460,7 +456,7 @@ impl Execution {
                 false => Ok(()),
             };
         }
-        if let Some(error) = self.reason_to_stop(self.started.last_kernel()) {
+        if let Some(error) = self.reason_to_stop(now, || self.started.last_kernel()) {
             let stop = self.slot().stop();
             self.call(streams.device.driver.upload(stop, &1u32.to_le_bytes(), streams.side()))?;
             self.asked = Some((now, error));
