@@ -43,12 +43,11 @@ pub(crate) enum CompiledLibrary {
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
 }
 
-/// A source in OpenCL C or CUDA C++ as MSL.
-fn translated(path: &Path, bytes: &[u8], options: &CompileOptions) -> Result<Source, Error> {
+/// A source as MSL, if it is in OpenCL C or CUDA C++.
+fn translated(source: Source, options: &CompileOptions) -> Result<Source, Error> {
     let doubles = if options.doubles_as_floats { Doubles::Float } else { Doubles::Refuse };
     let translation = TranslationOptions { doubles, kernels: options.instantiations.clone() };
-    let Translated { source, warnings } =
-        Source::from_foreign(path, bytes, source_options(options), &translation)?;
+    let Translated { source, warnings } = source.translated(&translation)?;
     for warning in &warnings.list {
         let place = warnings.map.location(warning.span);
         let place = place.map(|(file, at)| format!("{file}:{}:{}: ", at.line, at.column)).unwrap_or_default();
@@ -68,22 +67,13 @@ pub(crate) struct Description {
 
 impl CompiledLibrary {
     pub(crate) fn from_source(text: &str, options: &CompileOptions, device: Target) -> Result<Self, Error> {
-        let name = Path::new(&options.file_name);
-        let source = match Source::is_foreign(name) {
-            true => translated(name, text.as_bytes(), options)?,
-            false => Source::from_text(&options.file_name, text, source_options(options)),
-        };
-        Self::new(source, options, device)
+        Self::new(Source::from_text(&options.file_name, text, source_options(options)), options, device)
     }
 
     pub(crate) fn from_file(path: &Path, options: &CompileOptions, device: Target) -> Result<Self, Error> {
         let bytes = anymetal_files::read(path, anymetal_files::MAX_SOURCE_BYTES)
             .map_err(|error| Error::UnreadableFile { path: path.to_owned(), reason: error.reason() })?;
-        let source = match Source::is_foreign(path) {
-            true => translated(path, &bytes, options)?,
-            false => Source::from_file(path, bytes, source_options(options)),
-        };
-        Self::new(source, options, device)
+        Self::new(Source::from_file(path, bytes, source_options(options)), options, device)
     }
 
     pub(crate) fn from_artifact(artifact: Arc<Artifact>, require_machine_code: bool) -> Self {
@@ -91,6 +81,7 @@ impl CompiledLibrary {
     }
 
     fn new(source: Source, options: &CompileOptions, device: Target) -> Result<Self, Error> {
+        let source = translated(source, options)?;
         let library = Compiler::global().library_for(source, Some(target(options, device)));
         pass_on_compiler_notes();
         Ok(Self::from_parsed(library?, options, device))

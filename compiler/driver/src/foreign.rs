@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use anymetal_diagnostics::SourceMap;
 use anymetal_msl::Diagnostics;
 use anymetal_msl::pp::Definition;
-use anymetal_translate::{Doubles, ForeignSource, Options};
+use anymetal_translate::{Doubles, ForeignSource, Options, macro_of};
 
 use crate::bug::catch;
 use crate::error::CompileError;
-use crate::source::{Source, SourceOptions};
+use crate::source::Source;
 
 /// How to translate a source in another language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct TranslationOptions {
     pub kernels: Vec<String>,
 }
 
-/// A source in MSL, made of one in another language.
+/// A source in MSL, perhaps made of one in another language.
 #[derive(Debug)]
 pub struct Translated {
     /// The MSL, whose diagnostics are about lines of the original.
@@ -35,40 +36,36 @@ impl Source {
         ForeignSource::is_foreign(path)
     }
 
-    /// The text of a file for which [`Source::is_foreign`], translated.
+    /// The source in MSL: translated if its name is that of another language ([`Source::is_foreign`]), or
+    /// else as it is.
     ///
     /// # Errors
     /// [`CompileError::Source`]: what Metal lacks.
-    pub fn from_foreign(
-        path: &Path,
-        bytes: &[u8],
-        options: SourceOptions,
-        translation: &TranslationOptions,
-    ) -> Result<Translated, CompileError> {
-        let TranslationOptions { doubles, kernels } = translation;
-        let macros = options.definitions.iter().filter_map(macro_of).collect();
-        let how = Options { doubles: *doubles, line_directive: true, macros };
-        let foreign = ForeignSource { path, includes: &options.include_folders, kernels };
-        let translated = catch("translation", || Ok(foreign.translated(bytes, &how)))?;
-        let has_errors = translated.has_errors();
-        let diagnostics = Diagnostics { map: translated.map, list: translated.diagnostics };
-        if has_errors {
-            return Err(CompileError::Source(Arc::new(diagnostics)));
+    pub fn translated(self, translation: &TranslationOptions) -> Result<Translated, CompileError> {
+        let path = Path::new(&self.name);
+        if !Source::is_foreign(path) {
+            let warnings = Diagnostics { map: SourceMap::new(), list: Vec::new() };
+            return Ok(Translated { source: self, warnings });
         }
-        let mut name = path.to_owned();
-        name.as_mut_os_string().push(".metal");
-        let source = Source::from_file(&name, translated.text.into_bytes(), options);
-        Ok(Translated { source, warnings: diagnostics })
+        let (TranslationOptions { doubles, kernels }, options) = (translation, &self.options);
+        let macros = options.definitions.iter().filter_map(defined).collect();
+        let how = Options { doubles: *doubles, line_directive: true, macros };
+        let folder = self.folder.as_deref();
+        let foreign = ForeignSource { path, folder, includes: &options.include_folders, kernels };
+        let translated = catch("translation", || Ok(foreign.translated(&self.bytes, &how)))?;
+        let has_errors = translated.has_errors();
+        let warnings = Diagnostics { map: translated.map, list: translated.diagnostics };
+        if has_errors {
+            return Err(CompileError::Source(Arc::new(warnings)));
+        }
+        let (name, bytes) = (format!("{}.metal", self.name), translated.text.into_bytes());
+        Ok(Translated { source: Source { name, bytes, ..self }, warnings })
     }
 }
 
-/// `NAME=VALUE`, or `NAME`, which is 1; nothing of `-U`.
-fn macro_of(definition: &Definition) -> Option<(String, String)> {
+fn defined(definition: &Definition) -> Option<(String, String)> {
     match definition {
-        Definition::Define(text) => {
-            let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-            Some((name.to_owned(), value.to_owned()))
-        }
+        Definition::Define(text) => Some(macro_of(text)),
         // The compiler of the MSL undefines it.
         Definition::Undefine(_) => None,
     }

@@ -50,7 +50,7 @@ mod token;
 pub use anymetal_diagnostics::{Diagnostic, Severity, Span};
 pub use cuda::{Amount, Argument, Launch, cuda_to_msl, launches_toml};
 pub use flatten::Includes;
-pub use opencl::{Doubles, Options, Translation, opencl_to_msl};
+pub use opencl::{Doubles, Options, Translation, macro_of, opencl_to_msl};
 pub use source_file::ForeignSource;
 
 /// The pragma that a translation needs if shared memory stays in functions, which MSL allows in kernels only.

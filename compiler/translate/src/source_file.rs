@@ -11,11 +11,13 @@ use anymetal_files::roots::{NotFound, Roots};
 
 use crate::{Options, Translation, cuda_to_msl, opencl_to_msl};
 
-/// A file in another language than MSL.
-#[derive(Clone, Copy, Debug)]
+/// A source in another language than MSL.
+#[derive(Clone, Debug)]
 pub struct ForeignSource<'a> {
-    /// Its file.
+    /// Its name, whose extension decides the language.
     pub path: &'a Path,
+    /// Its folder, from which it includes files; `None`: text in memory, which includes from `includes` only.
+    pub folder: Option<&'a Path>,
     /// Folders of files that it includes.
     pub includes: &'a [PathBuf],
     /// Kernels with template arguments that are to be there.
@@ -28,7 +30,7 @@ impl ForeignSource<'_> {
         path.extension().is_some_and(|extension| extension == "cl" || extension == "cu")
     }
 
-    /// The MSL of a text of that file. The extension decides the language.
+    /// The MSL of its text.
     pub fn translated(&self, bytes: &[u8], options: &Options) -> Translation {
         let (name, source) = (self.path.display().to_string(), String::from_utf8_lossy(bytes));
         let mut refused = Vec::new();
@@ -46,17 +48,18 @@ impl ForeignSource<'_> {
     /// A file in the folder of the including file, or in an include folder. A refused file is left out with a
     /// warning, like headers of the host that are not found.
     fn included(&self, name: &str, from: &str, refused: &mut Vec<Diagnostic>) -> Option<(String, String)> {
-        let folder_of = |path: &Path| match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        let (own, beside) = (folder_of(self.path), folder_of(Path::new(from)));
+        let include_folders = || self.includes.iter().map(PathBuf::as_path);
         let roots: Vec<&Path> =
-            std::iter::once(own.as_path()).chain(self.includes.iter().map(PathBuf::as_path)).collect();
+            self.folder.map(folder_of_name).into_iter().chain(include_folders()).collect();
+        let beside = match Path::new(from) {
+            own if own == self.path => self.folder,
+            included => included.parent(),
+        };
+        let beside = beside.map(folder_of_name);
         let allowed = Roots::new(roots.iter().copied());
         let shown = || roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ");
         let mut first_refusal = None;
-        for folder in std::iter::once(beside.as_path()).chain(self.includes.iter().map(PathBuf::as_path)) {
+        for folder in beside.into_iter().chain(include_folders()) {
             let path = folder.join(name);
             let (id, message) = match allowed.read(folder, Path::new(name), MAX_SOURCE_BYTES) {
                 Ok(found) => {
@@ -79,5 +82,29 @@ impl ForeignSource<'_> {
         }
         refused.extend(first_refusal);
         None
+    }
+}
+
+/// A folder as it is read: that of a name alone is the working folder.
+fn folder_of_name(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_in_memory_includes_from_include_folders_only() {
+        let translated = |folder: Option<&Path>, includes: &[PathBuf]| {
+            let source = ForeignSource { path: Path::new("k.cl"), folder, includes, kernels: &[] };
+            source.translated(b"#include \"Cargo.toml\"\n__kernel void k() { }\n", &Options::default()).text
+        };
+        // The tests' working folder is that of the crate.
+        let includes_it = |text: String| text.contains("anymetal-diagnostics");
+        assert!(includes_it(translated(Some(Path::new("")), &[])));
+        assert!(includes_it(translated(Some(Path::new(".")), &[])));
+        assert!(includes_it(translated(None, &[PathBuf::from(".")])));
+        assert!(!includes_it(translated(None, &[])));
     }
 }

@@ -180,12 +180,9 @@ impl SourceFile {
             warnings,
             ..SourceOptions::default()
         };
-        if !Source::is_foreign(path) {
-            return Ok(Source::from_file(path, bytes, options));
-        }
         let kernels = kernel.cloned().into_iter().collect();
         let translation = TranslationOptions { doubles: self.double.into(), kernels };
-        let translated = Source::from_foreign(path, &bytes, options, &translation);
+        let translated = Source::from_file(path, bytes, options).translated(&translation);
         let Translated { source, warnings } = translated.map_err(Failure::Compile)?;
         eprint!("{}", warnings.render_text(stderr_has_colour()));
         Ok(source)

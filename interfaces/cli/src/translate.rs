@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anymetal_translate::{Doubles, ForeignSource, Options, Translation, launches_toml};
+use anymetal_translate::{Doubles, ForeignSource, Options, Translation, launches_toml, macro_of};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, stderr_has_colour};
@@ -69,7 +69,9 @@ impl From<Double> for Doubles {
 pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
     let macros = args.define.iter().map(|text| macro_of(text)).collect();
     let options = Options { doubles: args.double.into(), line_directive: args.line, macros };
-    let foreign = ForeignSource { path: &args.file, includes: &args.include, kernels: &args.kernel };
+    let path = args.file.as_path();
+    let folder = Some(path.parent().unwrap_or(path));
+    let foreign = ForeignSource { path, folder, includes: &args.include, kernels: &args.kernel };
     let translation = foreign.translated(&read(&args.file)?, &options);
     tell(&translation, args.json)?;
     if let Some(path) = &args.launches {
@@ -81,12 +83,6 @@ pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
         None => output::write(&translation.text),
         Some(path) => output::file(path, &translation.text),
     }
-}
-
-/// `NAME=VALUE`, or `NAME`, which is 1.
-fn macro_of(text: &str) -> (String, String) {
-    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-    (name.to_owned(), value.to_owned())
 }
 
 /// Tells what could not be translated.

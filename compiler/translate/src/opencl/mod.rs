@@ -59,6 +59,12 @@ pub struct Options {
     pub macros: Vec<(String, String)>,
 }
 
+/// The macro of `-D NAME=VALUE`, or of `-D NAME`, which is 1.
+pub fn macro_of(definition: &str) -> (String, String) {
+    let (name, value) = definition.split_once('=').unwrap_or((definition, "1"));
+    (name.to_owned(), value.to_owned())
+}
+
 impl Options {
     /// The macros as text.
     pub(crate) fn definitions(&self) -> String {
