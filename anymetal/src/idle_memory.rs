@@ -71,6 +71,7 @@ fn due(watched: &mut Vec<Watched>, now: Instant) -> (Vec<Arc<dyn Idle>>, Option<
         if watched.next > now {
             return watched.device.strong_count() > 0;
         }
+        // A device that is gone has no pool.
         let Some(device) = watched.device.upgrade() else { return false };
         watched.next = now + interval(&*device);
         due.push(device);

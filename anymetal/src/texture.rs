@@ -253,6 +253,13 @@ impl Texture {
         self.view(&TextureView { levels: level..level + 1, ..self.whole() })
     }
 
+    /// A view of one slice of a level, as a texture of two dimensions, or of three of a volume.
+    fn slice_of_level(&self, level: u32, slice: u32) -> Result<Texture, Error> {
+        let kind = if self.descriptor.kind == TextureKind::D3 { TextureKind::D3 } else { TextureKind::D2 };
+        let (levels, slices) = (level..level + 1, slice..slice + 1);
+        self.view(&TextureView { kind, levels, slices, ..self.whole() })
+    }
+
     /// A view of everything, to be changed.
     pub fn whole(&self) -> TextureView {
         TextureView {

@@ -2,7 +2,7 @@
 
 use anymetal_types::texture::{ChannelKind, TextureError, TextureKind};
 
-use super::{Texture, TextureView};
+use super::Texture;
 use crate::command_buffer::CommandBuffer;
 use crate::device::Device;
 use crate::error::Error;
@@ -39,9 +39,7 @@ impl CommandBuffer {
             return Err(TextureError::NoSuchPlace { level, slice }.into());
         }
         let is_volume = texture.descriptor.kind == TextureKind::D3;
-        let kind = if is_volume { TextureKind::D3 } else { TextureKind::D2 };
-        let (levels, slices) = (level..level + 1, slice..slice + 1);
-        let to = texture.view(&TextureView { kind, levels, slices, ..texture.whole() })?;
+        let to = texture.slice_of_level(level, slice)?;
         let extent = to.descriptor.extent(0);
         let size = [extent[0], extent[1], 1];
         if plane >= extent[2] {

@@ -2,7 +2,7 @@
 
 use anymetal_types::texture::{ChannelKind, Filter, SamplerDescriptor, TextureError, TextureKind};
 
-use super::{Texture, TextureView};
+use super::Texture;
 use crate::command_buffer::CommandBuffer;
 use crate::device::Device;
 use crate::error::Error;
@@ -55,15 +55,10 @@ impl Texture {
         let library = device.library_from_source(SOURCE)?;
         let is_volume = self.descriptor.kind == TextureKind::D3;
         let shrink = library.pipeline(if is_volume { "shrink_volume" } else { "shrink_plane" })?;
-        let kind = if is_volume { TextureKind::D3 } else { TextureKind::D2 };
-        let of_level = |level: u32, slice: u32| {
-            let (levels, slices) = (level..level + 1, slice..slice + 1);
-            self.view(&TextureView { kind, levels, slices, ..self.whole() })
-        };
         let mut levels = Vec::new();
         for level in 1..self.descriptor.levels {
             for slice in 0..self.descriptor.slices() {
-                levels.push((of_level(level - 1, slice)?, of_level(level, slice)?));
+                levels.push((self.slice_of_level(level - 1, slice)?, self.slice_of_level(level, slice)?));
             }
         }
         Ok(Shrinking { shrink, levels })
