@@ -25,8 +25,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
 struct Workspace {
     folder: PathBuf,
     target: PathBuf,
-    /// What puts the changed `objc2-metal` in its place; nothing on a Mac.
-    patch: Option<String>,
+    /// Settings of cargo that put the changed crates in their places; none on a Mac.
+    patch: Vec<String>,
 }
 
 impl Workspace {
@@ -34,23 +34,24 @@ impl Workspace {
         let (folder, target) = (root.join("testing/apple"), root.join("target"));
         let lock = std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"));
         lock.map_err(|error| format!("Cargo.lock cannot be copied: {error}"))?;
-        let mut workspace = Workspace { folder, target, patch: None };
+        let mut workspace = Workspace { folder, target, patch: Vec::new() };
         if !cfg!(target_vendor = "apple") {
-            let shim = workspace.shim(root)?;
-            workspace.patch = Some(format!("patch.crates-io.objc2-metal.path={shim:?}"));
+            workspace.patch = workspace.shim(root)?;
         }
         Ok(workspace)
     }
 
-    /// Makes the changed `objc2-metal`; gives its folder.
-    fn shim(&self, root: &Path) -> Result<String, String> {
+    /// Makes the changed crates; gives the settings that put them in their places.
+    fn shim(&self, root: &Path) -> Result<Vec<String>, String> {
         let manifest = root.join("Cargo.toml");
         let mut command = self.command();
         command.args(["run", "--quiet", "--manifest-path"]).arg(manifest);
         command.args(["-p", "cargo-anymetal", "--", "shim"]).stderr(Stdio::inherit());
         let output = command.output().map_err(|error| format!("cargo does not start: {error}"))?;
-        let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if output.status.success() { Ok(folder) } else { Err("cargo anymetal shim fails".to_owned()) }
+        if !output.status.success() {
+            return Err("cargo anymetal shim fails".to_owned());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
     }
 
     fn command(&self) -> Command {

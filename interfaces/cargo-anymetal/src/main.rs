@@ -33,7 +33,8 @@ Runs `cargo COMMAND ARGUMENTS...` (test, run, build, check, bench, ...) for the 
 from anymetal instead of Apple's framework. No file of the package is changed, except Cargo.lock.
 
   cargo anymetal test --lib            the package's tests
-  cargo anymetal shim                  only makes the changed crates, and prints where they are
+  cargo anymetal shim                  only makes the changed crates, and prints the settings
+                                       of cargo that put them in their places
   cargo anymetal --library FOLDER ...  any of these with the `libMetal.so` that `cargo xtask libmetal
                                        --prefix FOLDER` installed, in place of building anymetal with the package
   cargo anymetal verify                checks selectors and type encodings against those of objc2-metal
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some("shim") => report(shim::make(implementation).map(|shim| {
-            shim.crates.iter().for_each(|changed| println!("{}", changed.folder.display()));
+            settings::patch(&shim).iter().for_each(|setting| println!("{setting}"));
         })),
         Some("verify") => report(verify::run()),
         Some(_) => report(run(implementation, arguments)),
@@ -72,7 +73,7 @@ fn main() -> ExitCode {
 fn run(implementation: Implementation<'_>, arguments: &[String]) -> Result<(), String> {
     let shim = shim::make(implementation)?;
     let mut command = Command::new(settings::cargo());
-    command.arg(&arguments[0]).args(settings::patch(&shim));
+    settings::configure(command.arg(&arguments[0]), &settings::patch(&shim));
     if matches!(implementation, Implementation::Crate) {
         command.args(settings::OPTIMISE);
     }

@@ -1,6 +1,7 @@
 //! What cargo is told on its command line.
 
 use std::ffi::OsString;
+use std::process::Command;
 
 use crate::shim::{ChangedCrate, Shim};
 
@@ -9,16 +10,20 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// The settings that put the changed crates in their places. Their keys differ, because a program may
-/// depend on several versions of a crate.
+/// The settings that put the changed crates in their places, as lines of a configuration file of cargo and
+/// values of its `--config`. Their keys differ, because a program may depend on several versions of a crate.
 pub(crate) fn patch(shim: &Shim) -> Vec<String> {
     let of_crate = |(number, changed): (usize, &ChangedCrate)| {
         let path = changed.folder.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         let (name, key) = (&changed.name, format!("patch.crates-io.anymetal-{number}"));
-        let values = [format!("{key}.package=\"{name}\""), format!("{key}.path=\"{path}\"")];
-        values.into_iter().flat_map(|value| ["--config".to_owned(), value])
+        [format!("{key}.package=\"{name}\""), format!("{key}.path=\"{path}\"")]
     };
     shim.crates.iter().enumerate().flat_map(of_crate).collect()
+}
+
+/// Adds settings to the arguments of cargo.
+pub(crate) fn configure(command: &mut Command, settings: &[String]) {
+    command.args(settings.iter().flat_map(|setting| ["--config", setting]));
 }
 
 /// The settings that have the compiler in anymetal optimised in development builds too: it is a

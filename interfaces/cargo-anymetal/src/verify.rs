@@ -136,10 +136,13 @@ pub(crate) fn run() -> Result<(), String> {
         fs::write(&main, "fn main() {}\n").map_err(failed)?;
     }
     let shim = shim::make_for(&folder.join("Cargo.toml"))?;
-    let program = program(shim.crates.iter().map(|changed| changed.folder.join("src/generated")).collect())?;
+    // `objc2` itself, which is changed as well, declares no class of a framework.
+    let declarations = shim.crates.iter().map(|changed| changed.folder.join("src/generated"));
+    let program = program(declarations.filter(|folder| folder.is_dir()).collect())?;
     fs::write(&main, program).map_err(failed)?;
     let mut command = Command::new(settings::cargo());
-    command.current_dir(&folder).arg("run").args(settings::patch(&shim)).env("CARGO_TARGET_DIR", &target);
+    command.current_dir(&folder).arg("run").env("CARGO_TARGET_DIR", &target);
+    settings::configure(&mut command, &settings::patch(&shim));
     let status = command.status().map_err(|error| format!("cargo does not start: {error}"))?;
     if status.success() {
         Ok(())
