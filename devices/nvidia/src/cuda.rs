@@ -32,6 +32,7 @@ static LOST: OnceLock<String> = OnceLock::new();
 pub(crate) struct CudaDriver {
     card: Card,
     number: c_int,
+    device: sys::CUdevice,
     context: Context,
     products: Arc<cublas::Products>,
 }
@@ -117,7 +118,30 @@ impl CudaDriver {
         // SAFETY: a device of the driver's. The context is retained for as long as the process lives.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
         let products = cublas::Products::of_card(number);
-        Ok(CudaDriver { card, number, context: Context(context), products })
+        Ok(CudaDriver { card, number, device, context: Context(context), products })
+    }
+
+    /// Memory in the card that the host reaches while kernels run; memory in the card alone where it may not.
+    fn allocate_managed(&self, size: usize) -> Result<Allocation, DriverError> {
+        use sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS as CONCURRENT;
+        let mut is_concurrent = 0;
+        // SAFETY: a device of the driver's; the result outlives the call.
+        check(unsafe { sys::cuDeviceGetAttribute(&raw mut is_concurrent, CONCURRENT, self.device) })?;
+        let mut address = 0;
+        if is_concurrent == 0 {
+            // SAFETY: the context is current; the result outlives the call.
+            check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
+            return Ok(Allocation { address, host: None, place: MemoryPlacement::Device });
+        }
+        let global = sys::CUmemAttach_flags_enum::CU_MEM_ATTACH_GLOBAL as c_uint;
+        // SAFETY: as above.
+        check(unsafe { sys::cuMemAllocManaged(&raw mut address, size, global) })?;
+        let host = NonNull::new(address as usize as *mut u8);
+        let allocation = Allocation { address, host, place: MemoryPlacement::Managed };
+        let in_card = sys::CUmem_advise_enum::CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
+        // SAFETY: the range was allocated as managed.
+        let advised = check(unsafe { sys::cuMemAdvise(address, size, in_card, self.device) });
+        advised.map(|()| allocation).inspect_err(|_| self.free(allocation))
     }
 
     /// Destroys a stream if it has no work; whether it did.
@@ -192,6 +216,7 @@ unsafe impl Driver for CudaDriver {
                 check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
                 Ok(Allocation { address, host: None, place })
             }
+            MemoryPlacement::Managed => self.allocate_managed(size),
             MemoryPlacement::Host | MemoryPlacement::Registered => {
                 let mut host: *mut c_void = std::ptr::null_mut();
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;

@@ -30,6 +30,8 @@ pub(crate) struct Card {
 pub(crate) enum MemoryPlacement {
     /// In the card.
     Device,
+    /// In the card, until the host touches it; `Device` where the host may not while kernels run.
+    Managed,
     /// In the host, locked and mapped.
     Host,
     /// In memory of the host that others allocated, locked and mapped ([`Driver::register`]).

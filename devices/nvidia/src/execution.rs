@@ -74,6 +74,13 @@ pub(crate) struct Execution {
     timings: Vec<(usize, [OwnedEvent; 2])>,
 }
 
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.slot().watch.end();
+        self.slot().watch.take_asked();
+    }
+}
+
 /// How a command buffer ended well: nanoseconds on the card, and of each command where that was asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
@@ -92,6 +99,7 @@ impl Execution {
         stop: Arc<AtomicBool>,
     ) -> Self {
         let CommandList { commands, timestamps, resident, .. } = submission;
+        streams.slot(slot).watch.begin(&stop);
         Execution {
             streams: Arc::clone(streams),
             slot,
@@ -133,8 +141,12 @@ impl Execution {
 
     /// The deadline counts from now, unless it does already.
     pub(crate) fn count_deadline(&mut self) {
+        if self.limit.is_some() || self.deadline.is_none() {
+            return;
+        }
         let now = self.streams.device.clock.now();
-        self.limit = self.limit.or_else(|| self.deadline.map(|after| now.saturating_add(after)));
+        self.limit = self.deadline.map(|after| now.saturating_add(after));
+        self.slot().watch.set_limit(self.limit);
     }
 
     /// Puts all commands into the stream.
@@ -188,9 +200,11 @@ impl Execution {
     /// How it ended, after [`Self::poll`] said that it has, and what that returned.
     pub(crate) fn finish(mut self, polled: Result<bool, DeviceError>) -> Result<Measured, DeviceError> {
         if self.has_nothing_in_stream() {
-            return self.result.map(|()| Measured::default());
+            return std::mem::replace(&mut self.result, Ok(())).map(|()| Measured::default());
         }
         polled?;
+        // From here on nothing sets the flag that the next command buffer in the slot looks at.
+        self.slot().watch.end();
         let settled = self.settle();
         std::mem::replace(&mut self.result, Ok(())).and(settled)?;
         let [start, end] = self.slot().timers();
@@ -367,7 +381,7 @@ impl Execution {
             false => Table::default(),
         };
         let parts = (&slot.arena, &mut self.room, &mut self.inline);
-        let signals = (slot.stop(), residents);
+        let signals = (slot.watch.flag().address(), residents);
         let encoded = encode::dispatch(&streams.device, own, &shape, dispatch, signals, parts)?;
         self.started.dispatch(Arc::clone(dispatch.pipeline()), shape, encoded.record);
         self.put(encoded.launch)
@@ -457,8 +471,7 @@ impl Execution {
             };
         }
         if let Some(error) = self.reason_to_stop(now, || self.started.last_kernel()) {
-            let stop = self.slot().stop();
-            self.call(streams.device.driver.upload(stop, &1u32.to_le_bytes(), streams.side()))?;
+            self.call(self.slot().watch.flag().set(&*streams.device.driver, streams.side()))?;
             self.asked = Some((now, error));
         }
         Ok(())
@@ -467,21 +480,21 @@ impl Execution {
     /// What has ended: reads and clears what dispatches recorded, and takes back what asked them to stop.
     fn settle(&mut self) -> Result<(), DeviceError> {
         let streams = Arc::clone(&self.streams);
-        let stopped = match self.asked.take() {
-            Some((_, error)) => {
-                let stop = self.slot().stop();
-                self.call(streams.device.driver.upload(stop, &0u32.to_le_bytes(), streams.side()))?;
-                self.call(streams.device.driver.synchronise(streams.side()))?;
-                Err(error)
-            }
-            None => Ok(()),
-        };
+        let watch = &streams.slot(self.slot).watch;
+        // If the driver held this thread up.
+        let by_watchdog = watch.take_asked().then(|| {
+            let reason = self.reason_to_stop(streams.device.clock.now(), || self.started.last_kernel());
+            reason.expect("a reason to stop lasts")
+        });
+        let by_this = self.asked.take().map(|(_, error)| error);
+        if by_this.is_some() {
+            self.call(watch.flag().clear(&*streams.device.driver, streams.side()))?;
+        }
         let started = std::mem::take(&mut self.started);
         self.room = ArenaUse::default();
         let label = |address| self.residency.label_at(&self.commands, &streams.device, address);
         let fault = self.call(started.first_fault(&streams, self.slot(), &label))?;
-        stopped?;
-        fault.map_or(Ok(()), Err)
+        by_this.or(by_watchdog).or(fault).map_or(Ok(()), Err)
     }
 
     fn elapsed(&self, from: u64, to: u64) -> Result<u64, DeviceError> {

@@ -138,7 +138,7 @@ impl NvidiaIndirect {
             };
             let (pipeline, Some(shape)) = encode::shape_of(device, dispatch)? else { continue };
             let parts = (&arena, &mut room, &mut uploads);
-            let signals = (streams.slot(GRAPH_SLOT).stop(), Table::default());
+            let signals = (streams.slot(GRAPH_SLOT).watch.flag().address(), Table::default());
             let encoded = encode::dispatch(device, pipeline, &shape, dispatch, signals, parts)?;
             if let Some(record) = encoded.record {
                 faultable.push((at, shape, record));

@@ -46,11 +46,13 @@ mod queue;
 mod queue_streams;
 mod residency;
 mod staging;
+mod stop_flag;
 #[cfg(test)]
 mod stand_in;
 mod started;
 #[cfg(test)]
 mod tests;
+mod watchdog;
 
 #[cfg(feature = "nccl")]
 pub use collectives::{Collectives, GroupId, ReduceOp, Shard};

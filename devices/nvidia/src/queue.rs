@@ -143,6 +143,7 @@ impl QueueCore {
                 continue;
             }
             if let Some(Running { item, execution, started_ns }) = running.pop_front() {
+                running.iter_mut().take(1).for_each(|next| next.execution.count_deadline());
                 self.finish(item, started_ns, guarded(|| execution.finish(polled)));
             }
             since = Instant::now();
@@ -168,8 +169,8 @@ impl QueueCore {
         let slot = if alone { GRAPH_SLOT } else { (0..IN_FLIGHT).find(is_free)? };
         let submission = std::mem::take(&mut item.submission);
         let mut execution = Execution::new(&self.streams, slot, submission, item.deadline, stop);
-        if alone {
-            // It may wait in the midst.
+        if alone || running.is_empty() {
+            // It may wait in the midst, and the driver may hold this thread up.
             execution.count_deadline();
         }
         execution.start();

@@ -10,9 +10,10 @@ use anymetal_hal::error::DeviceError;
 
 use crate::arena::Arena;
 use crate::device_shared::DeviceShared;
-use crate::driver::{DriverError, MemoryPlacement};
-use crate::owned::{OwnedEvent, OwnedMemory, OwnedStream};
+use crate::driver::DriverError;
+use crate::owned::{OwnedEvent, OwnedStream};
 use crate::residency::TableMemory;
+use crate::watchdog::Watch;
 
 /// Dispatches between two looks at their records.
 pub(crate) const MAX_RECORDS: usize = 256;
@@ -20,8 +21,6 @@ pub(crate) const MAX_RECORDS: usize = 256;
 const INLINE_BYTES: u64 = 1 << 18;
 /// Command buffers that are in the stream at once: the host prepares the next ones while one runs.
 pub(crate) const IN_FLIGHT: usize = 4;
-/// Bytes around the stop flag, which no other data shares a cache line with.
-const STOP_BYTES: u64 = 64;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -38,7 +37,8 @@ pub(crate) struct QueueStreams {
 /// What a command buffer has while it is in the stream.
 #[derive(Debug)]
 pub(crate) struct CommandSlot {
-    stop: OwnedMemory,
+    /// Its stop flag, and who sets it.
+    pub(crate) watch: Watch,
     pub(crate) arena: Arena,
     /// What pointers in memory may lead to.
     pub(crate) table: TableMemory,
@@ -81,16 +81,10 @@ impl QueueStreams {
 
 impl CommandSlot {
     fn new(device: &Arc<DeviceShared>, stream: u64) -> Result<Self, DriverError> {
-        let stop = OwnedMemory::new(device, STOP_BYTES, MemoryPlacement::Device)?;
-        device.driver.fill(stop.address(), 0, STOP_BYTES, stream)?;
+        let watch = Watch::new(device, stream)?;
         let arena = Arena::new(device, MAX_RECORDS, INLINE_BYTES, stream)?;
         let timers = [OwnedEvent::new(device)?, OwnedEvent::new(device)?];
-        Ok(CommandSlot { stop, arena, table: TableMemory::default(), timers })
-    }
-
-    /// The address of the stop flag.
-    pub(crate) fn stop(&self) -> u64 {
-        self.stop.address()
+        Ok(CommandSlot { watch, arena, table: TableMemory::default(), timers })
     }
 
     /// The events of a command buffer's start and end.

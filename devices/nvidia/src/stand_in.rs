@@ -7,7 +7,7 @@ use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anymetal_hal::artifact::ScalarType;
@@ -39,6 +39,8 @@ struct State {
     hangs: bool,
     /// And then, too.
     never_stops: bool,
+    /// While it goes on, calls that ask whether it has ended do not return.
+    hangs_calls: bool,
     first: u64,
     /// What the stream that captures has taken.
     captured: Option<(u64, Vec<StreamWork>)>,
@@ -48,6 +50,8 @@ struct State {
     reaches_peers: bool,
     /// Why it multiplies no matrices.
     lacks_products: Option<String>,
+    /// The host does not reach managed memory.
+    lacks_managed: bool,
 }
 
 /// Work of a stream.
@@ -137,7 +141,16 @@ impl StandIn {
         let mut state = self.log(call)?;
         if state.hangs && !state.never_stops {
             // SAFETY: the first allocation is the queue's, which begins with the stop flag.
-            state.hangs = unsafe { pointer(state.first).cast::<u32>().read() } == 0;
+            let flag = unsafe { AtomicU32::from_ptr(pointer(state.first).cast()) };
+            if state.hangs_calls {
+                // Others may look at the log meanwhile.
+                drop(state);
+                while flag.load(Ordering::Acquire) == 0 {
+                    std::thread::yield_now();
+                }
+                state = self.lock();
+            }
+            state.hangs = flag.load(Ordering::Acquire) == 0;
         }
         Ok(!state.hangs)
     }
@@ -195,9 +208,21 @@ impl StandIn {
         self.lock().lacks_products = Some(reason.to_owned());
     }
 
+    /// From now on the host does not reach managed memory. The stop flag is that of the next queue.
+    pub(crate) fn lack_managed_memory(&self) {
+        let mut state = self.lock();
+        (state.lacks_managed, state.first) = (true, 0);
+    }
+
     /// The next kernel does not end by itself.
     pub(crate) fn hang(&self) {
         self.lock().hangs = true;
+    }
+
+    /// The next kernel does not end by itself, and holds up the driver.
+    pub(crate) fn hang_calls(&self) {
+        let mut state = self.lock();
+        (state.hangs, state.hangs_calls) = (true, true);
     }
 
     /// The next kernel does not even end when it is asked to.
@@ -268,6 +293,10 @@ unsafe impl Driver for StandIn {
         if state.first == 0 {
             state.first = address;
         }
+        let place = match place {
+            MemoryPlacement::Managed if state.lacks_managed => MemoryPlacement::Device,
+            place => place,
+        };
         let host = NonNull::new(memory).filter(|_| place != MemoryPlacement::Device);
         Ok(Allocation { address, host, place })
     }

@@ -25,6 +25,58 @@ fn a_kernel_that_does_not_end_is_stopped_at_the_deadline() {
     assert_eq!(values(&x), [3]);
 }
 
+/// The driver may be held up by the very kernel that is to stop.
+#[test]
+fn a_kernel_is_asked_to_stop_without_the_driver_where_the_host_reaches_the_flag() {
+    for (is_reached, uploads) in [(true, 0), (false, 2)] {
+        let bench = Bench::new(multiply);
+        let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+        if !is_reached {
+            bench.driver.lack_managed_memory();
+        }
+        let queue = match is_reached {
+            true => Arc::clone(&bench.queue),
+            false => bench.device.queue(&QueueDescriptor::default()).unwrap(),
+        };
+        bench.driver.hang();
+        let running = queue.submit(CommandList::new(vec![dispatch(&pipeline, &x, 1, 1)])).unwrap();
+        while bench.driver.calls(&["launch"]).is_empty() {
+            std::thread::yield_now();
+        }
+        let before = bench.driver.calls(&["upload"]).len();
+        assert_eq!(queue.stop(&running), Cancellation::Stopping);
+        assert_eq!(running.wait(), Err(DeviceError::Stopped { kernel: Some("twice".to_owned()) }));
+        // To set the flag and to clear it.
+        assert_eq!(bench.driver.calls(&["upload"]).len() - before, uploads);
+    }
+}
+
+/// As when a module is loaded while a kernel runs: the thread that polls does not come back from the driver.
+#[test]
+fn a_kernel_is_stopped_while_the_driver_holds_up_the_thread_that_polls() {
+    for stops in [false, true] {
+        let bench = Bench::new(multiply);
+        let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+        bench.driver.hang_calls();
+        let limit = if stops { Duration::from_secs(60) } else { Duration::from_millis(1) };
+        let running = bench.queue.submit(within(vec![dispatch(&pipeline, &x, 1, 1)], limit)).unwrap();
+        while bench.driver.calls(&["launch"]).is_empty() {
+            std::thread::yield_now();
+        }
+        if stops {
+            assert_eq!(bench.queue.stop(&running), Cancellation::Stopping);
+        }
+        let kernel = Some("twice".to_owned());
+        let expected = match stops {
+            true => DeviceError::Stopped { kernel },
+            false => DeviceError::DeadlineExceeded { kernel, after: limit },
+        };
+        assert_eq!(running.wait(), Err(expected));
+        bench.run(vec![dispatch(&pipeline, &x, 3, 1)]).unwrap();
+        assert_eq!(values(&x), [3]);
+    }
+}
+
 #[test]
 fn a_kernel_is_stopped_by_its_submitter() {
     let bench = Bench::new(multiply);
