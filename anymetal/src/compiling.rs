@@ -14,13 +14,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use anymetal_driver::CompileError;
+use anymetal_driver::{CancellationToken, CompileError};
 use anymetal_telemetry::event;
 
 use crate::error::Error;
 
 /// Something that is being compiled: wait for it or await it. Dropping the handle does not stop the
-/// compilation, whose results stay in the caches; [`Compiling::cancel`] does, if it has not begun.
+/// compilation, whose results stay in the caches; [`Compiling::cancel`] and [`Compiling::cancel_on_drop`] do.
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
@@ -42,39 +42,34 @@ use crate::error::Error;
 #[must_use = "the result comes by `wait` or `await`"]
 pub struct Compiling<T> {
     shared: Arc<Shared<T>>,
+    cancels_on_drop: bool,
 }
 
 struct Shared<T> {
     state: Mutex<State<T>>,
     ended: Condvar,
+    token: CancellationToken,
 }
 
 struct State<T> {
-    stage: Stage,
     result: Option<Result<T, Error>>,
     waker: Option<Waker>,
 }
 
-/// How far a job has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Waiting,
-    Started,
-    Cancelled,
-}
-
 impl<T: Send + 'static> Compiling<T> {
-    /// Starts it.
-    pub(crate) fn start(compile: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self {
-        let state = Mutex::new(State { stage: Stage::Waiting, result: None, waker: None });
-        let shared = Arc::new(Shared { state, ended: Condvar::new() });
-        let handle = Compiling { shared: Arc::clone(&shared) };
+    /// Starts it. `compile` leaves soon after its token is cancelled.
+    pub(crate) fn start(
+        compile: impl FnOnce(&CancellationToken) -> Result<T, Error> + Send + 'static,
+    ) -> Self {
+        let state = Mutex::new(State { result: None, waker: None });
+        let shared = Arc::new(Shared { state, ended: Condvar::new(), token: CancellationToken::default() });
+        let handle = Compiling { shared: Arc::clone(&shared), cancels_on_drop: false };
         let job = move || {
-            if !shared.begin() {
+            if shared.token.is_cancelled() {
                 return;
             }
-            let result = catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_panic| Err(panicked()));
-            shared.end(result);
+            let result = catch_unwind(AssertUnwindSafe(|| compile(&shared.token)));
+            shared.end(result.unwrap_or_else(|_panic| Err(panicked())));
         };
         if let Err((job, message)) = hand_over(Box::new(job)) {
             // No thread to be had, so nothing compiles in the background: this thread is left, which can
@@ -92,15 +87,18 @@ impl<T> Compiling<T> {
         self.shared.lock().result.is_some()
     }
 
-    /// Takes the compilation back if it has not begun; says whether it could. One that has begun goes on, and
-    /// its results stay in the caches.
+    /// Ends the compilation: one that has not begun never does, one that runs ends with the stage that it is
+    /// in, such as LLVM's work on one kernel. Where something else waits for the same code, that compiles it.
+    /// False if the result is there already.
     pub fn cancel(self) -> bool {
-        let mut state = self.shared.lock();
-        let is_waiting = state.stage == Stage::Waiting;
-        if is_waiting {
-            state.stage = Stage::Cancelled;
-        }
-        is_waiting
+        self.shared.token.cancel();
+        !self.is_done()
+    }
+
+    /// Dropping the handle before the result is there cancels the compilation.
+    pub fn cancel_on_drop(mut self) -> Self {
+        self.cancels_on_drop = true;
+        self
     }
 
     /// Blocks until the result is there.
@@ -128,6 +126,14 @@ impl<T> Future for Compiling<T> {
     }
 }
 
+impl<T> Drop for Compiling<T> {
+    fn drop(&mut self) {
+        if self.cancels_on_drop {
+            self.shared.token.cancel();
+        }
+    }
+}
+
 impl<T> fmt::Debug for Compiling<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Compiling").field("is_done", &self.is_done()).finish()
@@ -135,16 +141,6 @@ impl<T> fmt::Debug for Compiling<T> {
 }
 
 impl<T> Shared<T> {
-    /// Whether the job is still wanted.
-    fn begin(&self) -> bool {
-        let mut state = self.lock();
-        if state.stage == Stage::Cancelled {
-            return false;
-        }
-        state.stage = Stage::Started;
-        true
-    }
-
     fn end(&self, result: Result<T, Error>) {
         let waker = {
             let mut state = self.lock();
@@ -221,17 +217,17 @@ mod tests {
 
     #[test]
     fn results_come_by_waiting_and_by_awaiting_and_panics_are_errors() {
-        let many: Vec<_> = (0..100).map(|number| Compiling::start(move || Ok(number))).collect();
+        let many: Vec<_> = (0..100).map(|number| Compiling::start(move |_| Ok(number))).collect();
         let sum: i32 = many.into_iter().map(|job| job.wait().unwrap()).sum();
         assert_eq!(sum, 4950);
         let (go, gate) = std::sync::mpsc::channel::<()>();
-        let mut held = Compiling::start(move || Ok(gate.recv().map(|()| 7).unwrap_or_default()));
+        let mut held = Compiling::start(move |_| Ok(gate.recv().map(|()| 7).unwrap_or_default()));
         assert!(!held.is_done());
         let mut context = Context::from_waker(Waker::noop());
         assert!(Pin::new(&mut held).poll(&mut context).is_pending());
         go.send(()).unwrap();
         assert_eq!(held.wait(), Ok(7));
-        let failed = Compiling::<()>::start(|| panic!("on purpose")).wait().unwrap_err();
+        let failed = Compiling::<()>::start(|_| panic!("on purpose")).wait().unwrap_err();
         assert!(failed.to_string().contains("panicked in the background"), "{failed}");
     }
 
@@ -242,7 +238,7 @@ mod tests {
         let held: Vec<_> = (0..limit)
             .map(|_| {
                 let ((go, gate), begun) = (std::sync::mpsc::channel::<()>(), begun.clone());
-                let job = Compiling::start(move || {
+                let job = Compiling::start(move |_| {
                     begun.send(()).unwrap();
                     Ok(gate.recv().is_ok())
                 });
@@ -252,7 +248,7 @@ mod tests {
         // Those of other tests may come first.
         (0..limit).for_each(|_| has_begun.recv().unwrap());
         let (ran, has_run) = std::sync::mpsc::channel();
-        let waiting = Compiling::start(move || {
+        let waiting = Compiling::start(move |_| {
             ran.send(()).unwrap();
             Ok(())
         });
@@ -265,11 +261,33 @@ mod tests {
     }
 
     #[test]
+    fn what_runs_is_told_when_its_handle_cancels_or_is_dropped() {
+        for drops in [false, true] {
+            let (begun, has_begun) = std::sync::mpsc::channel();
+            let (left, has_left) = std::sync::mpsc::channel();
+            let job = Compiling::<()>::start(move |token| {
+                begun.send(()).unwrap();
+                while !token.is_cancelled() {
+                    std::thread::yield_now();
+                }
+                left.send(()).unwrap();
+                Err(CompileError::Cancelled.into())
+            });
+            has_begun.recv().unwrap();
+            match drops {
+                true => drop(job.cancel_on_drop()),
+                false => assert!(job.cancel()),
+            }
+            has_left.recv().unwrap();
+        }
+    }
+
+    #[test]
     fn no_more_threads_than_processors_and_none_when_idle() {
         let limit = std::thread::available_parallelism().map_or(1, NonZero::get);
         let (sender, most) = std::sync::mpsc::channel();
         let job = |sender: std::sync::mpsc::Sender<usize>| {
-            Compiling::start(move || {
+            Compiling::start(move |_| {
                 sender.send(jobs().threads).unwrap_or_default();
                 Ok(())
             })

@@ -240,10 +240,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Whether the work was taken back on purpose, with [`crate::Submission::cancel`] or
-    /// [`crate::Queue::cancel_waiting`].
+    /// Whether the work was taken back on purpose, with [`crate::Submission::cancel`],
+    /// [`crate::Queue::cancel_waiting`] or [`crate::Compiling::cancel`].
     pub fn is_cancelled(&self) -> bool {
-        matches!(self, Error::Exec(error) if error.is_cancelled())
+        match self {
+            Error::Exec(error) => error.is_cancelled(),
+            Error::Compile(failure) => failure.is_cancelled(),
+            _ => false,
+        }
     }
 
     /// Whether a bug of the compiler or of the interpreter is the reason. The text has stage, kernel, message
@@ -453,6 +457,11 @@ impl CompileFailure {
     /// Whether the user's input is at fault, rather than the machine or the compiler.
     pub fn is_user_error(&self) -> bool {
         self.0.is_user_error()
+    }
+
+    /// Whether the compilation was taken back.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(&*self.0, CompileError::Cancelled)
     }
 
     /// Whether the same compile may succeed when it is repeated: its worker was killed from outside.

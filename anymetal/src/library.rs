@@ -325,10 +325,10 @@ impl Library {
         Pipeline::new(self.compiled.clone(), self.device.clone(), kernel.into())
     }
 
-    /// As [`Library::pipeline`], in the background: a future, which also blocks.
+    /// As [`Library::pipeline`], in the background: a future, which also blocks and can be cancelled.
     pub fn pipeline_async(&self, kernel: impl Into<PipelineDescriptor>) -> Compiling<Pipeline> {
         let (compiled, device, descriptor) = (self.compiled.clone(), self.device.clone(), kernel.into());
-        Compiling::start(move || Pipeline::new(compiled, device, descriptor))
+        Compiling::start(move |token| token.run(|| Pipeline::new(compiled, device, descriptor)))
     }
 
     /// A kernel's code for any threadgroup size, without function constants.

@@ -221,11 +221,15 @@ impl Pipeline {
         self.hal().map(drop)
     }
 
-    /// As [`Pipeline::warm_up`], in the background.
+    /// As [`Pipeline::warm_up`], in the background. Cancelled, it ends with the size that it compiles, which
+    /// launches may wait for.
     pub fn warm_up_async(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Compiling<()> {
         let pipeline = self.clone();
         let sizes: Vec<Extent> = sizes.into_iter().map(Into::into).collect();
-        Compiling::start(move || pipeline.warm_up(sizes))
+        Compiling::start(move |token| {
+            let wanted = sizes.into_iter().take_while(|_| !token.is_cancelled());
+            pipeline.warm_up(wanted)
+        })
     }
 
     /// The threadgroup sizes that launches came with and that could get no code of their own.

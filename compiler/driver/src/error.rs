@@ -125,6 +125,9 @@ pub enum CompileError {
         /// What the system says.
         message: String,
     },
+    /// Its [`CancellationToken`](crate::CancellationToken) was cancelled.
+    #[error("the compilation was cancelled")]
+    Cancelled,
     /// The isolated compile failed; the program goes on.
     #[error(transparent)]
     Isolation(#[serde(with = "wire_error::request")] IsolationError),
@@ -179,6 +182,7 @@ impl CompileError {
             CompileError::NoLlvm(_) => "no-llvm",
             CompileError::CpuLevel(_) => "cpu-level",
             CompileError::NoThread { .. } => "no-thread",
+            CompileError::Cancelled => "cancelled",
             CompileError::Isolation(error) => error.id(),
             CompileError::Internal(_) => "compiler-bug",
         }
@@ -192,7 +196,10 @@ impl CompileError {
     /// Whether the user's input is at fault, rather than the machine or the compiler.
     pub fn is_user_error(&self) -> bool {
         match self {
-            CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal(_) => false,
+            CompileError::NoLlvm(_)
+            | CompileError::NoThread { .. }
+            | CompileError::Cancelled
+            | CompileError::Internal(_) => false,
             CompileError::Isolation(error) => error.is_of_input(),
             _ => true,
         }

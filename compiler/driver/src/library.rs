@@ -47,7 +47,7 @@ use crate::isolated::{self, ModuleStage};
 use crate::key::{Key, KeyBuilder};
 use crate::metal;
 use crate::note::Note;
-use crate::observe::stage;
+use crate::observe::kernel_stage;
 use crate::pipeline::{Calls, prepare, prepare_for_sanitizer};
 use crate::prepared::Prepared;
 use one_kernel::OneKernel;
@@ -298,7 +298,7 @@ impl Library {
             let passes = specialisation.passes.after(manager.executions());
             Ok(Prepared { module, constants, depends_on_group_size, passes })
         };
-        stage(Stage::Prepare, kernel, || big_stack::run("middle end", prepare))
+        kernel_stage(Stage::Prepare, kernel, || big_stack::run("middle end", prepare))
     }
 
     /// The key of a prepared module: all that [`prepare`] depends on.

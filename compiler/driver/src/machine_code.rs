@@ -19,7 +19,7 @@ use crate::budget::{Budget, largest_line};
 use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::library::Specialisation;
-use crate::observe::stage;
+use crate::observe::kernel_stage;
 use crate::pipeline::check_size_for_machine_code;
 use crate::reflection::{ENTRY_SYMBOL, address_space};
 
@@ -134,7 +134,7 @@ pub(crate) fn generate(
             Err(error) => Err(codegen_error(kernel, &error)),
         }
     };
-    let (code, effort) = stage(Stage::Generate, &kernel.name, within_budget)?;
+    let (code, effort) = kernel_stage(Stage::Generate, &kernel.name, within_budget)?;
     shared.counts.add_effort(effort);
     Ok(Generated { code, effort, level: specialisation.passes.level, executed_group })
 }
@@ -236,7 +236,7 @@ pub(crate) fn compile(
     shared: &CompilerState,
 ) -> Result<Artifact, CompileError> {
     let generated = generate(module, kernel, specialisation, Wanted::default(), shared)?;
-    let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &generated))?;
+    let object = kernel_stage(Stage::MachineCode, &kernel.name, || object(llvm, &generated))?;
     let Generated { code, effort, executed_group, .. } = generated;
     complete(&mut info, &code, specialisation);
     info.executed_group = executed_group;

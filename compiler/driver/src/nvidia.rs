@@ -17,7 +17,7 @@ use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::library::Specialisation;
 use crate::machine_code::{codegen_error, fault_site, internal, note_specialisation};
-use crate::observe::stage;
+use crate::observe::kernel_stage;
 use crate::pipeline::check_size_for_gpus;
 use crate::reflection::ENTRY_SYMBOL;
 
@@ -68,7 +68,7 @@ pub(crate) fn generate(
     let options = options(kernel, specialisation, sm)?;
     shared.counts.add_generated();
     let generate = || ptx::generate(module, &kernel.name, &options);
-    stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
+    kernel_stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
 }
 
 /// The PTX that LLVM makes of a kernel's text.
@@ -99,7 +99,7 @@ pub(crate) fn compile(
     shared: &CompilerState,
 ) -> Result<Artifact, CompileError> {
     let code = generate(module, kernel, specialisation, sm, shared)?;
-    let text = stage(Stage::MachineCode, &kernel.name, || assembly(llvm, &code.llvm_ir, sm))?;
+    let text = kernel_stage(Stage::MachineCode, &kernel.name, || assembly(llvm, &code.llvm_ir, sm))?;
     info.symbol = code.symbol;
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
     info.loads_pointers = code.loads_pointers;

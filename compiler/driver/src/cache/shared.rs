@@ -1,12 +1,14 @@
 //! A cache in memory, shared by threads, in which each entry is made once.
 //!
 //! Owns [`SharedCache`]. Invariant: while one thread makes an entry, others that request it wait for its
-//! result; failures are returned to the waiting threads and not kept. Concurrency: the map is locked for
+//! result; failures are returned to the waiting threads and not kept, except that of a maker that was
+//! cancelled: then one of those that wait makes it. Concurrency: the map is locked for
 //! look-ups only, never while something is made.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::cancellation;
 use crate::error::CompileError;
 use crate::key::Key;
 
@@ -118,7 +120,11 @@ impl<V: Clone> SharedCache<V> {
                 // Outside the lock: validation may read files.
                 Lookup::Ready { value, .. } if is_valid(&value) => return Ok(value),
                 Lookup::Ready { made, .. } => refused = Some(made),
-                Lookup::InFlight(flight) => return flight.wait(),
+                Lookup::InFlight(flight) => match flight.wait() {
+                    // It is the maker that nobody waits for.
+                    Err(CompileError::Cancelled) => cancellation::check()?,
+                    result => return result,
+                },
                 Lookup::Ours(flight) => break flight,
             }
         };
@@ -227,6 +233,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::cancellation::CancellationToken;
 
     fn key(n: u8) -> Key {
         Key::of_bytes(&[n])
@@ -234,6 +241,35 @@ mod tests {
 
     fn failure() -> CompileError {
         CompileError::NoThread { message: "none".into() }
+    }
+
+    #[test]
+    fn whoever_waits_for_a_cancelled_maker_makes_the_entry() {
+        let (cache, token) = (SharedCache::new(4), CancellationToken::default());
+        let (began, has_begun) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let maker = scope.spawn(|| {
+                token.run(|| {
+                    let make = || {
+                        began.send(()).unwrap();
+                        while !token.is_cancelled() {
+                            std::thread::yield_now();
+                        }
+                        cancellation::check().map(|()| 1)
+                    };
+                    cache.get_or_make(key(0), |_| true, make)
+                })
+            });
+            has_begun.recv().unwrap();
+            let waiter = scope.spawn(|| cache.get_or_make(key(0), |_| true, || Ok(2)));
+            token.cancel();
+            assert!(matches!(maker.join().unwrap(), Err(CompileError::Cancelled)));
+            assert_eq!(waiter.join().unwrap().unwrap(), 2);
+        });
+        assert_eq!(cache.get(key(0)), Some(2));
+        let cancelled = token.run(|| cache.get_or_make(key(1), |_| true, || cancellation::check().map(|()| 3)));
+        assert!(matches!(cancelled, Err(CompileError::Cancelled)));
+        assert_eq!(cache.get_or_make(key(1), |_| true, || cancellation::check().map(|()| 4)).unwrap(), 4);
     }
 
     #[test]

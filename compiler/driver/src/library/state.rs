@@ -24,7 +24,7 @@ use crate::graphics::GraphicsFunction;
 use crate::includes::{FileIncludes, roots_of};
 use crate::isolated::{self, ParsedElsewhere};
 use crate::key::Key;
-use crate::observe::stage;
+use crate::observe::{kernel_stage, stage};
 use crate::reflection;
 use crate::source::Source;
 
@@ -219,7 +219,7 @@ impl LibraryState {
             return Ok(module);
         }
         let lower = || self.linked_module(kernel, false);
-        let (module, warnings) = stage(Stage::Lower, kernel, || big_stack::run("front end", lower))?;
+        let (module, warnings) = kernel_stage(Stage::Lower, kernel, || big_stack::run("front end", lower))?;
         let module = Arc::new(KernelModule { module, constants: OnceLock::new() });
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if !warnings.list.is_empty() {
