@@ -136,8 +136,8 @@ impl Attempt<'_> {
     }
 
     async fn with(&self, site: &Arc<Generation>, lease: StreamLease) -> Result<Execution, Stop> {
-        self.job.prepare(site)?;
         let pieces = self.job.pieces(self.next.level)?;
+        pieces.iter().try_for_each(|piece| piece.prepare(site))?;
         let placed = self.place(site)?;
         let (mut device_time, mut timing, mut effects) = (Duration::ZERO, Timing::default(), Effects::None);
         let mut lease = Some(lease);
@@ -157,7 +157,8 @@ impl Attempt<'_> {
         }
         self.finish(site, &placed).map_err(|error| Stop::Failed(error, Effects::Possible))?;
         let (device, pieces) = (Arc::clone(site.name()), pieces.len());
-        Ok(Execution { device, timing, device_time, pieces, path: Path::default() })
+        let is_reduced = self.job.is_reduced(self.next.level);
+        Ok(Execution { device, timing, device_time, pieces, is_reduced, path: Path::default() })
     }
 
     /// Brings the present contents of all buffers to the device.

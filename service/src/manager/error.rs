@@ -52,6 +52,14 @@ pub enum ManagerError {
         /// "buffer" or "kernel".
         what: &'static str,
     },
+    /// The kernel for degraded modes takes other arguments than the launch's.
+    #[error("`{reduced}` cannot run in place of `{kernel}`: its arguments differ")]
+    ReducedDiffers {
+        /// The kernel.
+        kernel: String,
+        /// The one for degraded modes.
+        reduced: String,
+    },
     /// Two devices of one name.
     #[error("there are two devices `{name}`")]
     DuplicateDevice {
@@ -93,6 +101,7 @@ impl ManagerError {
             ManagerError::ContentsLost { .. } => ErrorClass::Lost,
             ManagerError::Audit(error) => error.class(),
             ManagerError::Undeclared { .. }
+            | ManagerError::ReducedDiffers { .. }
             | ManagerError::Foreign { .. }
             | ManagerError::DuplicateDevice { .. }
             | ManagerError::NoDevice

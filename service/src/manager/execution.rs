@@ -19,6 +19,8 @@ pub struct Execution {
     pub device_time: Duration,
     /// How many pieces it ran in; 1: it was not split.
     pub pieces: usize,
+    /// Whether the kernel of [`ManagedLaunch::reduced`](super::ManagedLaunch::reduced) ran.
+    pub is_reduced: bool,
     /// Every attempt with its times, by the manager's clock.
     pub path: Path,
 }

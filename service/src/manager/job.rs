@@ -3,6 +3,7 @@
 //! Owns [`Job`]. Invariant: its commands are encoded anew for each attempt from what it keeps, and
 //! use no buffer that is not in `memories`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,7 +33,13 @@ pub(super) struct Job<'a> {
 }
 
 enum JobWork<'a> {
-    Kernel { kernel: &'a KernelShared, call: FinishedCall<ManagedBinding>, split: Option<Split<'a>> },
+    Kernel {
+        kernel: &'a KernelShared,
+        /// In its place in a degraded mode.
+        reduced: Option<&'a KernelShared>,
+        call: FinishedCall<ManagedBinding>,
+        split: Option<Split<'a>>,
+    },
     Graph(&'a GraphShared),
 }
 
@@ -46,23 +53,38 @@ pub(super) struct JobMemory {
 
 /// What is committed at once.
 pub(super) enum JobPiece<'j> {
-    Call(std::borrow::Cow<'j, FinishedCall<ManagedBinding>>),
+    Call { kernel: &'j KernelShared, call: Cow<'j, FinishedCall<ManagedBinding>> },
     Graph,
+}
+
+impl JobPiece<'_> {
+    /// Makes what it needs on that device, which may compile.
+    pub(super) fn prepare(&self, site: &Generation) -> Result<(), Error> {
+        match self {
+            JobPiece::Call { kernel, .. } => kernel.pipeline(site).map(drop),
+            JobPiece::Graph => Ok(()),
+        }
+    }
 }
 
 impl<'a> Job<'a> {
     pub(super) fn kernel(
         core: &Arc<Core>,
         kernel: &'a KernelShared,
+        reduced: Option<&'a KernelShared>,
         call: FinishedCall<ManagedBinding>,
         split: Option<Split<'a>>,
     ) -> Result<Self, ManagerError> {
-        if !kernel.is_of(core) {
+        if [Some(kernel), reduced].into_iter().flatten().any(|kernel| !kernel.is_of(core)) {
             return Err(ManagerError::Foreign { what: "kernel" });
+        }
+        if let Some(reduced) = reduced.filter(|reduced| !takes_the_same(reduced, kernel)) {
+            let (kernel, reduced) = (kernel.name().to_string(), reduced.name().to_string());
+            return Err(ManagerError::ReducedDiffers { kernel, reduced });
         }
         let (arguments, memories) = arguments(kernel.signature(), &call);
         let name = Arc::clone(kernel.name());
-        Job { name, work: JobWork::Kernel { kernel, call, split }, arguments, memories }.of(core)
+        Job { name, work: JobWork::Kernel { kernel, reduced, call, split }, arguments, memories }.of(core)
     }
 
     pub(super) fn graph(core: &Arc<Core>, graph: &'a GraphShared) -> Result<Self, ManagerError> {
@@ -125,13 +147,19 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Whether another kernel does it at that level.
+    pub(super) fn is_reduced(&self, level: u8) -> bool {
+        level > 0 && matches!(self.work, JobWork::Kernel { reduced: Some(_), .. })
+    }
+
     /// What is committed one after the other at that level.
     pub(super) fn pieces(&self, level: u8) -> Result<Vec<JobPiece<'_>>, ManagerError> {
-        let JobWork::Kernel { kernel, call, split } = &self.work else {
+        let JobWork::Kernel { kernel, reduced, call, split } = &self.work else {
             return Ok(vec![JobPiece::Graph]);
         };
+        let kernel = reduced.filter(|_| level > 0).unwrap_or(kernel);
         match split.as_ref().filter(|_| level > 1) {
-            None => Ok(vec![JobPiece::Call(std::borrow::Cow::Borrowed(call))]),
+            None => Ok(vec![JobPiece::Call { kernel, call: Cow::Borrowed(call) }]),
             Some(split) => {
                 let count = 1usize.checked_shl(u32::from(level) - 1).unwrap_or(usize::MAX);
                 let pieces = (0..count).map(|number| {
@@ -139,7 +167,7 @@ impl<'a> Job<'a> {
                         split(Piece::new(number, count), super::launch::PieceCall::new(kernel.signature()));
                     let call = piece.finish()?;
                     self.check_declared(kernel.signature(), &call)?;
-                    Ok(JobPiece::Call(std::borrow::Cow::Owned(call)))
+                    Ok(JobPiece::Call { kernel, call: Cow::Owned(call) })
                 });
                 pieces.collect()
             }
@@ -163,14 +191,6 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Makes what it needs on that device, which may compile.
-    pub(super) fn prepare(&self, site: &Generation) -> Result<(), Error> {
-        match &self.work {
-            JobWork::Kernel { kernel, .. } => kernel.pipeline(site).map(drop),
-            JobWork::Graph(_) => Ok(()),
-        }
-    }
-
     /// Commits a piece with the buffers as they are placed on that device.
     pub(super) fn submit(
         &self,
@@ -181,7 +201,7 @@ impl<'a> Job<'a> {
         deadline: Deadline,
     ) -> Result<Submission, ManagerError> {
         match (piece, &self.work) {
-            (JobPiece::Call(call), JobWork::Kernel { kernel, .. }) => {
+            (JobPiece::Call { kernel, call }, _) => {
                 let call = call.with_bindings(|binding| match &binding.bound {
                     Bound::Memory(memory, bytes) => bound(&self.name, placed, memory, bytes),
                     Bound::Value(value) => Ok(value.clone()),
@@ -198,6 +218,18 @@ impl<'a> Job<'a> {
             (JobPiece::Graph, JobWork::Kernel { .. }) => unreachable!("pieces of a kernel are calls"),
         }
     }
+}
+
+/// Whether a kernel can have the arguments of another.
+fn takes_the_same(kernel: &KernelShared, other: &KernelShared) -> bool {
+    let of = |kernel: &KernelShared| {
+        let arguments = kernel.signature().kernel().arguments.iter();
+        let shape = |argument: &ArgumentInfo| {
+            (argument.kind, argument.index, argument.element_size, argument.access, argument.is_reference)
+        };
+        arguments.map(shape).collect::<Vec<_>>()
+    };
+    of(kernel) == of(other)
 }
 
 fn bound(

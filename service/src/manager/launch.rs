@@ -93,13 +93,14 @@ pub struct ManagedLaunch<'a> {
     kernel: &'a ManagedKernel,
     call: KernelCall<'a, ManagedBinding>,
     split: Option<Split<'a>>,
+    reduced: Option<&'a ManagedKernel>,
     options: Options<'a>,
 }
 
 impl<'a> ManagedLaunch<'a> {
     pub(super) fn new(core: &'a Arc<Core>, kernel: &'a ManagedKernel) -> Self {
         let (call, options) = (KernelCall::new(kernel.shared.signature()), Options::default());
-        ManagedLaunch { core, kernel, call, split: None, options }
+        ManagedLaunch { core, kernel, call, split: None, reduced: None, options }
     }
 
     call_setters!(ManagedArgument, bind_managed);
@@ -139,11 +140,22 @@ impl<'a> ManagedLaunch<'a> {
         self
     }
 
+    /// From the first level of degradation on, this kernel runs in place of the launch's, with the same
+    /// arguments: one that computes in `half`, say, or in fewer steps. [`Execution::is_reduced`] says so.
+    ///
+    /// # Errors
+    /// [`ManagerError::ReducedDiffers`] of `execute`, if the arguments of the two are not alike.
+    pub fn reduced(mut self, kernel: &'a ManagedKernel) -> Self {
+        self.reduced = Some(kernel);
+        self
+    }
+
     execution_setters!();
 
     fn into_job(self) -> Result<(Job<'a>, Options<'a>), ManagerError> {
         let call = self.call.finish()?;
-        Ok((Job::kernel(self.core, &self.kernel.shared, call, self.split)?, self.options))
+        let reduced = self.reduced.map(|kernel| &*kernel.shared);
+        Ok((Job::kernel(self.core, &self.kernel.shared, reduced, call, self.split)?, self.options))
     }
 }
 

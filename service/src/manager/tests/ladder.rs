@@ -60,6 +60,29 @@ fn degraded_work_runs_alone_and_then_in_pieces() {
 }
 
 #[test]
+fn a_degraded_launch_runs_the_reduced_kernel() {
+    let bench = Bench::new(&[("a", refusals(1, ErrorClass::Exhausted))], one_attempt());
+    let source = "kernel void exact(device const float* x, device float* y,
+                                    uint i [[thread_position_in_grid]]) { y[i] = x[i] + 0.0001f; }
+                  kernel void coarse(device const float* x, device float* y,
+                                     uint i [[thread_position_in_grid]]) { y[i] = float(half(x[i])); }
+                  kernel void other(device const float* x, device half* y,
+                                    uint i [[thread_position_in_grid]]) { y[i] = half(x[i]); }";
+    let [exact, coarse, other] = ["exact", "coarse", "other"].map(|name| bench.manager.kernel(source, name).unwrap());
+    let (x, y) =
+        (bench.manager.buffer(&[1.0f32; 40]).unwrap(), bench.manager.buffer_zeroed::<f32>(40).unwrap());
+    let launch = |reduced| bench.manager.launch(&exact).arg(&x).arg(&y).threads(40).reduced(reduced);
+    let differs = bench.run(launch(&other).execute_async()).unwrap_err();
+    assert!(matches!(differs, ManagerError::ReducedDiffers { .. }), "{differs}");
+    let execution = bench.run(launch(&coarse).execute_async()).unwrap();
+    assert!(execution.is_degraded() && execution.is_reduced);
+    assert_eq!(y.read().unwrap(), [1.0; 40]);
+    let execution = bench.run(launch(&coarse).execute_async()).unwrap();
+    assert!(!execution.is_degraded() && !execution.is_reduced);
+    assert_eq!(y.read().unwrap(), [1.0001f32; 40]);
+}
+
+#[test]
 fn the_gauge_of_degraded_mode_is_up_for_as_long_as_an_attempt_is_degraded() {
     const DEVICE: &str = "the device of the test of the gauge";
     let bench = Bench::new(&[(DEVICE, refusals(1, ErrorClass::Exhausted))], one_attempt());
