@@ -94,6 +94,32 @@ fn running_work_is_stopped_by_its_submitter() -> Result<(), Error> {
     Ok(())
 }
 
+/// A driver may wait for running kernels when it loads code or frees memory.
+#[test]
+fn a_runaway_kernel_is_stopped_while_others_compile_and_free() -> Result<(), Error> {
+    let device = device(Duration::from_millis(200))?;
+    let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
+    let (queue, flag) = (device.queue()?, device.buffer(&[0u32])?);
+    std::thread::scope(|scope| {
+        let runaway = scope.spawn(|| -> Result<(), Error> {
+            for _ in 0..5 {
+                stopped_after(queue.launch(&until_set).arg(&flag).threads(1).submit()?.wait());
+            }
+            Ok(())
+        });
+        let mut number = 0;
+        while !runaway.is_finished() {
+            let source = format!("kernel void add(device uint* y) {{ y[0] += {number}; }}");
+            let add = device.library_from_source(&source)?.pipeline("add")?;
+            let y = device.buffer(&[1u32; 1 << 16])?;
+            device.queue()?.launch(&add).arg(&y).threads(1).submit()?.wait()?;
+            assert_eq!(y.read()?[0], 1 + number);
+            number += 1;
+        }
+        runaway.join().expect("no panic")
+    })
+}
+
 #[test]
 fn work_that_waits_for_an_event_is_stopped() -> Result<(), Error> {
     let device = Device::system_default()?;
