@@ -154,6 +154,12 @@ impl SourceFile {
     }
 }
 
+/// The line that a `#line` directive makes of a line after it.
+fn shifted(line: u32, mark: Option<&LineMark>) -> u32 {
+    let shift = mark.map_or(0, |mark| mark.shift);
+    u32::try_from(i64::from(line).saturating_add(shift).max(0)).unwrap_or(u32::MAX)
+}
+
 /// What a `#line` directive said of the text that follows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineMark {
@@ -243,8 +249,7 @@ impl SourceMap {
     /// The number of the line in which users look for a byte, as `#line` has it.
     pub fn shown_line(&self, id: FileId, offset: u32) -> u32 {
         let line = self.file(id).map_or(0, |file| file.line_number(offset));
-        let shift = self.line_mark(id, offset).map_or(0, |mark| mark.shift);
-        u32::try_from(i64::from(line).saturating_add(shift).max(0)).unwrap_or(u32::MAX)
+        shifted(line, self.line_mark(id, offset))
     }
 
     /// All files in the order they were added.
@@ -279,9 +284,11 @@ impl SourceMap {
 
     /// File name, line and column of a span's start, as spelled; name and line as `#line` has them.
     pub fn location(&self, span: Span) -> Option<(&str, LineCol)> {
-        let column = self.file(span.file)?.line_col(span.lo).column;
-        let line = self.shown_line(span.file, span.lo);
-        Some((self.shown_name(span.file, span.lo), LineCol { line, column }))
+        let file = self.file(span.file)?;
+        let LineCol { line, column } = file.line_col(span.lo);
+        let mark = self.line_mark(span.file, span.lo);
+        let name = mark.and_then(|mark| mark.name.as_deref()).unwrap_or(&file.name);
+        Some((name, LineCol { line: shifted(line, mark), column }))
     }
 
     /// The place a span comes from in the end, outside every macro: the span itself, or where the

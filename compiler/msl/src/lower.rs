@@ -88,6 +88,7 @@ impl<'p> Lowerer<'p> {
             pending: Vec::new(),
             cycles: Cycles::new(program),
             files: FxHashMap::default(),
+            last_file: 0,
             default_mode: fp_mode(options.math_mode),
             for_sanitizer: options.for_sanitizer,
             resource_conditions: Vec::new(),
@@ -128,6 +129,8 @@ struct Lowerer<'p> {
     cycles: Cycles,
     /// Numbers of files in the module, by the names shown to users.
     files: FxHashMap<String, u32>,
+    /// The file of the last position.
+    last_file: u32,
     default_mode: ir::FpMode,
     for_sanitizer: bool,
     /// The functions that say whether textures and samplers are declared, of those parameters that have one.
@@ -285,15 +288,20 @@ impl Lowerer<'_> {
             // The compiler's own code has no text.
             return ir::Loc::default();
         };
-        let index = match self.files.get(file) {
-            Some(&index) => index,
-            None => {
-                self.module.files.push(file.to_owned());
-                let index = self.module.files.len() as u32 - 1;
-                self.files.insert(file.to_owned(), index);
-                index
-            }
-        };
+        // Nearly always the file of the last position, whose name need not be hashed.
+        let is_last = self.module.files.get(self.last_file as usize).is_some_and(|last| last == file);
+        if !is_last {
+            self.last_file = match self.files.get(file) {
+                Some(&index) => index,
+                None => {
+                    self.module.files.push(file.to_owned());
+                    let index = self.module.files.len() as u32 - 1;
+                    self.files.insert(file.to_owned(), index);
+                    index
+                }
+            };
+        }
+        let index = self.last_file;
         ir::Loc { file: index, line: at.line, column: at.column, origin: 0 }
     }
 }
