@@ -142,13 +142,9 @@ impl Compiler {
         Ok(Library::new(state))
     }
 
-    /// Whether compiles run in worker processes.
-    ///
-    /// # Errors
-    ///
-    /// The workers cannot be started.
-    pub fn is_isolated(&self) -> Result<bool, CompileError> {
-        Ok(self.shared.isolation()?.is_some())
+    /// Where sources are compiled, if not in this process.
+    pub(crate) fn isolation(&self) -> Result<Option<&Pool>, CompileError> {
+        self.shared.isolation()
     }
 
     /// A source whose included files are found by `includes`; `key` stands for the source with these files.

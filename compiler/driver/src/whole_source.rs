@@ -6,6 +6,7 @@ use crate::big_stack;
 use crate::compiler::Compiler;
 use crate::error::CompileError;
 use crate::includes::FileIncludes;
+use crate::isolated;
 use crate::source::Source;
 
 impl Compiler {
@@ -14,10 +15,12 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// A bug of the front end, or a thread that the system does not start. Errors in the source are results.
-    /// The front end runs in this process, also where [`Compiler::is_isolated`] returns true; the caller
-    /// decides whether that is acceptable.
+    /// A bug of the front end, a thread that the system does not start, or a worker that fails where compiles
+    /// are isolated. Errors in the source are results.
     pub fn check_source(&self, source: &Source) -> Result<Diagnostics, CompileError> {
+        if let Some(pool) = self.isolation()? {
+            return isolated::check_source(pool, source);
+        }
         let options = source.options.of_front_end();
         big_stack::run("front end", || {
             let mut includes = FileIncludes::new(source);

@@ -113,6 +113,22 @@ fn bytes(artifact: Result<std::sync::Arc<Artifact>, CompileError>) -> Result<Vec
     })
 }
 
+#[test]
+fn whole_sources_are_checked_alike() {
+    let (isolated, here) = (isolated(settings()), here());
+    for name in ["ui/preprocessor.metal", "ui/warnings.metal", "exec/resources/array-references.metal"] {
+        let found = |compiler: &Compiler| {
+            let found = compiler.check_source(&file(name)).expect("it is checked");
+            (found.render_text(false), found.render_json())
+        };
+        let (text, json) = found(&isolated);
+        assert_eq!((text, json), found(&here), "{name}");
+    }
+    let missing =
+        IsolateSettings { worker: Some(PathBuf::from("/nonexistent")), ..IsolateSettings::default() };
+    isolation_error(self::isolated(missing).check_source(&text(SMALL)).map(drop));
+}
+
 /// Everything that a library can be asked is alike.
 fn compare(name: &str, isolated: &Library, here: &Library, targets: &[Target]) {
     assert_eq!(isolated.kernel_names(), here.kernel_names(), "{name}");

@@ -19,6 +19,7 @@ use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::encoding;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_isolate::{Frame, Isolate, IsolationError, Pool};
+use anymetal_msl::Diagnostics;
 use anymetal_msl::hir::ArgumentLayout;
 use anymetal_msl::pp::IncludeLoader;
 use anymetal_types::family::{Family, FamilyRefusal};
@@ -27,7 +28,7 @@ use crate::big_stack;
 use crate::cache::manifest::Manifest;
 use crate::error::CompileError;
 use crate::includes::{FileIncludes, Probe};
-use crate::key::{COMPILER_IDENTITY, Key};
+use crate::key::{COMPILER_IDENTITY, Key, KeyBuilder};
 use crate::library::{
     Emit, KernelRemark, Library, LibraryState, MarkedFile, PrintAfter, Specialisation, Target,
 };
@@ -294,6 +295,19 @@ pub(crate) fn family_refusal(
 pub(crate) fn check(pool: &Pool, library: &Library) -> Result<(), CompileError> {
     match ask(pool, library, Ask::Check)?.0 {
         Answer::Checked => Ok(()),
+        _ => Err(unexpected()),
+    }
+}
+
+/// All errors and warnings of a source.
+pub(crate) fn check_source(pool: &Pool, source: &Source) -> Result<Diagnostics, CompileError> {
+    let parsed = ParsedElsewhere::new(source);
+    let mut call = Call { pool, parsed: Vec::new(), libraries: Vec::new(), blob: Vec::new() };
+    // Nothing is cached by this key.
+    let key = KeyBuilder::new("check").finish();
+    call.add_source(&parsed, source, &key, Vec::new());
+    match call.ask(Ask::CheckSource)?.0 {
+        Answer::Diagnostics(diagnostics) => Ok(diagnostics.diagnostics()?),
         _ => Err(unexpected()),
     }
 }

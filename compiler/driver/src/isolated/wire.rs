@@ -15,6 +15,7 @@ use anymetal_types::family::{Family, FamilyRefusal};
 use serde::{Deserialize, Serialize};
 
 use super::module::Positions;
+use super::wire_error::WireDiagnostics;
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::graphics::GraphicsFunction;
@@ -200,6 +201,8 @@ pub(super) enum Ask {
     Sources,
     /// [`Answer::Checked`].
     Check,
+    /// [`Answer::Diagnostics`], of a source that is not parsed as a library.
+    CheckSource,
     /// [`Answer::MetalSource`].
     MetalSource { kernel: String, specialisation: Specialisation },
     /// Of what is asked.
@@ -273,6 +276,7 @@ pub(super) enum Answer {
     Family(Option<FamilyRefusal>),
     Sources(Vec<MarkedFile>),
     Checked,
+    Diagnostics(WireDiagnostics),
     /// The text in the bytes.
     MetalSource(MetalOptions),
     Refusal(Option<String>),

@@ -166,7 +166,7 @@ fn span((file, lo, hi, expansion): WireSpan) -> Span {
 }
 
 impl WireDiagnostics {
-    fn of(diagnostics: &Diagnostics) -> Self {
+    pub(super) fn of(diagnostics: &Diagnostics) -> Self {
         let Diagnostics { map, list } = diagnostics;
         let mut reached = Reached::default();
         for diagnostic in list {
@@ -215,7 +215,7 @@ impl WireDiagnostics {
         }
     }
 
-    fn diagnostics(self) -> Result<Diagnostics, IsolationError> {
+    pub(super) fn diagnostics(self) -> Result<Diagnostics, IsolationError> {
         let mut map = SourceMap::new();
         for WireFile { name, text, included_from, line_marks } in self.files {
             let id = map.add_file(name, text);

@@ -19,6 +19,7 @@ use super::wire::{
     Answer, Ask, Include, Included, Kind, ModuleStage, OfFusion, Request, Wanted, WireLayout, WireLibrary,
     WirePart,
 };
+use super::wire_error::WireDiagnostics;
 use crate::artifacts;
 use crate::bug;
 use crate::compiler::{Compiler, CompilerOptions};
@@ -111,6 +112,9 @@ impl<'a> Compiles<'a> {
 
     fn answer(&mut self, frame: &Frame, blob: &mut Vec<u8>) -> Result<Answer, CompileError> {
         let Request { libraries: wanted, ask } = Kind::Request.read(frame)?;
+        if let (Ask::CheckSource, [source]) = (&ask, &wanted[..]) {
+            return self.check_source(source, &frame.blob);
+        }
         let mut libraries: Vec<Library> = Vec::new();
         for (number, library) in wanted.iter().enumerate() {
             let library = self.library(number, library, &libraries, &frame.blob)?;
@@ -163,15 +167,26 @@ impl<'a> Compiles<'a> {
         library.linked_with(functions)
     }
 
-    fn parse(&self, number: usize, wanted: &WireLibrary, blob: &[u8]) -> Result<Library, CompileError> {
+    fn check_source(&self, wanted: &WireLibrary, blob: &[u8]) -> Result<Answer, CompileError> {
         let source = wanted.source.source(blob)?;
-        let mut includes = HostIncludes {
+        let (options, mut includes) = (source.options.of_front_end(), self.includes(0, wanted));
+        let found = anymetal_msl::check_source(&source.name, &source.bytes, &options, &mut includes);
+        Ok(Answer::Diagnostics(WireDiagnostics::of(&found)))
+    }
+
+    fn includes(&self, number: usize, wanted: &WireLibrary) -> HostIncludes<'a> {
+        HostIncludes {
             channel: self.channel,
             included: self.included,
             library: number,
             searched: wanted.searched.clone(),
             seen: KeyBuilder::new("isolated").field(&wanted.key),
-        };
+        }
+    }
+
+    fn parse(&self, number: usize, wanted: &WireLibrary, blob: &[u8]) -> Result<Library, CompileError> {
+        let source = wanted.source.source(blob)?;
+        let mut includes = self.includes(number, wanted);
         self.compiler.library_with(source, &mut includes, |includes| {
             // Two parses have one key if they saw the same files.
             std::mem::replace(&mut includes.seen, KeyBuilder::new("")).finish()
@@ -280,6 +295,7 @@ fn of_library(library: &Library, ask: Ask, blob: &mut Vec<u8>) -> Result<Answer,
             Answer::MetalSource(source.options)
         }
         Ask::Fusion { .. } => return Err(IsolationError::malformed("a fusion of one library").into()),
+        Ask::CheckSource => return Err(IsolationError::malformed("a check of several sources").into()),
     })
 }
 

@@ -12,7 +12,6 @@ use crate::source_file::SourceFile;
 
 /// Checks the files, several at once, and reports in the order given.
 pub(crate) fn check(options: &SourceFile, files: &[&Path], as_json: bool) -> Result<(), Failure> {
-    refuse_isolation()?;
     let check = |path: &&Path| {
         let source = options.source_at(path, None)?;
         Compiler::global().check_source(&source).map_err(Failure::Compile)
@@ -44,15 +43,6 @@ pub(crate) fn check(options: &SourceFile, files: &[&Path], as_json: bool) -> Res
         0 => Ok(()),
         _ => Err(Failure::Told(if checked.iter().any(is_bug) { 4 } else { 1 })),
     }
-}
-
-/// Whole files are checked in this process only.
-pub(super) fn refuse_isolation() -> Result<(), Failure> {
-    if Compiler::global().is_isolated().map_err(Failure::Compile)? {
-        let message = "--check and --fix run in this process; compiles are set to be isolated";
-        return Err(Failure::Usage(message.to_owned()));
-    }
-    Ok(())
 }
 
 fn to_json(path: &Path, outcome: &Result<Diagnostics, Failure>) -> Value {

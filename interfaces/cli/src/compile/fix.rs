@@ -32,7 +32,6 @@ struct Fixed {
 
 /// Mends the files one after the other, and reports what remains wrong with them.
 pub(crate) fn fix(options: &SourceFile, files: &[&Path], as_json: bool) -> Result<(), Failure> {
-    check::refuse_isolation()?;
     if let Some(foreign) = files.iter().find(|path| Source::is_foreign(path)) {
         let message = format!("--fix changes sources in Metal, which {} is not", foreign.display());
         return Err(Failure::Usage(message));
