@@ -33,6 +33,5 @@ kernel void of_arguments(const array<texture2d<float>, 2> two [[texture(0)]],
     out[0] = sum(two);
     out[1] = sum(three);
     out[2] = sum(make_array_ref(three.data(), 2));
-    array_ref<sampler> none;
-    out[3] = sampled(two, none);
+    out[3] = sampled(two, array_ref<sampler>());
 }

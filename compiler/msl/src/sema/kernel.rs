@@ -33,7 +33,7 @@ pub(super) use indices::{
 pub(super) use instantiation::{Signature, function, instantiated, instantiated_by_signature};
 pub(super) use params::{check_params, pointer_argument, shown_name, thread_fact_type};
 pub(super) use program_scope::{ScopeResources, into_parameters, is_resource, resource_of_variable};
-pub(super) use resources::{resource_argument, resource_type};
+pub(super) use resources::{resource_argument, resource_kind, resource_type};
 pub(super) use stage_in::{fetches, stage_in_attribute, stage_in_members};
 pub(super) use structure::{is_structure_of_resources, structure_argument};
 

@@ -4,6 +4,7 @@
 
 pub(super) mod address_spaces;
 pub(super) mod atomics;
+pub(super) mod local_variables;
 pub(super) mod thread_attributes;
 pub(super) mod threadgroup_variables;
 pub(super) mod uniform;

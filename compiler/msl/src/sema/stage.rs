@@ -19,8 +19,9 @@ use super::function;
 use super::kernel;
 use super::scopes::ScopeId;
 use crate::ast::{self, GraphicsStage};
-use crate::hir::FuncId;
-use anymetal_diagnostics::Span;
+use crate::hir::{FuncId, QualTy};
+use anymetal_diagnostics::{Diagnostic, Span};
+use attributes::Tags;
 
 pub(super) use attributes::is_tile_value;
 pub(super) use members::Attributed;
@@ -34,9 +35,33 @@ pub(super) fn check(cx: &mut Checker<'_>, func: FuncId, stage: GraphicsStage) {
     let max_threads = kernel::max_threads(cx, func);
     kernel::required_threads(cx, func, max_threads);
     cx.in_scope(scope, |cx| {
-        inputs::check(cx, func, ast, stage);
-        outputs::check(cx, func, ast, stage);
+        let tags = Tags::of(cx, ast);
+        let read = inputs::check(cx, func, ast, stage, &tags);
+        let written = outputs::check(cx, func, ast, stage, &tags);
+        check_attachments(cx, &read, &written);
     });
+}
+
+/// A value of a colour attachment.
+struct Color {
+    attachment: u32,
+    index: u32,
+    ty: QualTy,
+    span: Span,
+}
+
+/// The values of one colour attachment have one type (MSL 5.2.3.5).
+fn check_attachments(cx: &mut Checker<'_>, read: &[Color], written: &[Color]) {
+    for (n, color) in written.iter().enumerate() {
+        let others = read.iter().chain(&written[..n]);
+        let mut same = others.filter(|other| other.attachment == color.attachment);
+        if let Some(other) = same.find(|other| other.ty.ty != color.ty.ty) {
+            let (ty, other_ty) = (cx.show(color.ty.unqualified()), cx.show(other.ty.unqualified()));
+            let message = format!("color {} has two types, `{other_ty}` and `{ty}`", color.attachment);
+            let diagnostic = Diagnostic::error("stage-attribute-type", color.span, message);
+            cx.report(diagnostic.with_note(other.span, "the other value is here"));
+        }
+    }
 }
 
 /// What a vertex function reads of each vertex; nothing after errors, which [`check`] reports.

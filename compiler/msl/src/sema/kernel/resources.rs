@@ -48,7 +48,8 @@ pub(super) fn array_elements(types: &Types, names: &KnownNames, ty: Ty) -> Optio
     types.as_array(elements.ty.ty).filter(|_| elements.name == names.array_elements)
 }
 
-fn resource_kind(cx: &Checker<'_>, id: RecordId) -> Option<ResourceKind> {
+/// The kind of resource that a complete class is.
+pub(in crate::sema) fn resource_kind(cx: &Checker<'_>, id: RecordId) -> Option<ResourceKind> {
     let first = cx.types.record(id).fields.first()?.name;
     if first == cx.names.function_table {
         return Some(ResourceKind::FunctionTable);

@@ -1,11 +1,14 @@
 //! Which built-in values each kind of graphics function has as input and as output, and their types
-//! (MSL 5.2.3, tables 5.2 to 5.13).
+//! (MSL 5.2.3, tables 5.2 to 5.13); of intersection functions, with which tags (5.1.6, table 2.9).
 //!
 //! The values that object and mesh functions share with kernels are in [`super::super::kernel`].
 
+use super::members::word;
 use crate::ast::{self, GraphicsStage};
 use crate::hir::{QualTy, ScalarTy, TyKind, Types};
+use crate::sema::checker::Checker;
 use crate::sema::kernel;
+use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
 
 /// The direction of a value.
@@ -226,5 +229,82 @@ pub(super) fn value(types: &Types, ty: QualTy) -> Option<(ScalarTy, u8)> {
         TyKind::Scalar(element) => Some((element, 1)),
         TyKind::Vector { elem, len, packed: false } => Some((elem, len)),
         _ => None,
+    }
+}
+
+/// The primitives of intersection functions (table 5.1).
+const PRIMITIVES: &[&str] = &["triangle", "bounding_box", "curve"];
+
+/// Values and tags that are available with others only: one of each list.
+type Requirement = (&'static str, &'static [&'static [&'static str]]);
+
+const INTERSECTION_INPUTS: &[Requirement] = &[
+    ("barycentric_coord", &[&["triangle"], &["triangle_data"]]),
+    ("curve_parameter", &[&["curve_data"]]),
+    ("distance", &[&["triangle", "curve"]]),
+    ("front_facing", &[&["triangle_data"]]),
+    ("function_id", &[&["intersection_function_buffer"]]),
+    ("instance_id", &[&["instancing"]]),
+    ("key_frame_count", &[&["primitive_motion"]]),
+    ("motion_end_time", &[&["primitive_motion"]]),
+    ("motion_start_time", &[&["primitive_motion"]]),
+    ("object_to_world_transform", &[&["instancing"], &["world_space_data"]]),
+    ("opaque", &[&["bounding_box"]]),
+    ("time", &[&["primitive_motion", "instance_motion"]]),
+    ("user_data_buffer", &[&["intersection_function_buffer"], &["user_data"]]),
+    ("user_instance_id", &[&["instancing"]]),
+    ("world_space_direction", &[&["world_space_data"]]),
+    ("world_space_origin", &[&["world_space_data"]]),
+    ("world_to_object_transform", &[&["instancing"], &["world_space_data"]]),
+];
+
+const INTERSECTION_OUTPUTS: &[Requirement] = &[("distance", &[&["bounding_box"]])];
+
+const INTERSECTION_TAGS: &[Requirement] =
+    &[("user_data", &[&["intersection_function_buffer"]]), ("world_space_data", &[&["instancing"]])];
+
+/// The words of `[[intersection(primitive, tags…)]]`; nothing for functions of other stages.
+#[derive(Default)]
+pub(super) struct Tags {
+    words: Option<Vec<&'static str>>,
+}
+
+impl Tags {
+    /// Reads the attribute, and reports a missing primitive and tags that do not go together.
+    pub(super) fn of(cx: &mut Checker<'_>, ast: &ast::Function) -> Self {
+        let attribute = ast.attributes.iter().find(|attribute| attribute.name.as_str() == "intersection");
+        let Some(attribute) = attribute else { return Self::default() };
+        let words: Vec<&'static str> =
+            attribute.args.iter().filter_map(word).map(|word| word.as_str()).collect();
+        if words.first().is_none_or(|first| !PRIMITIVES.contains(first)) {
+            let message = "`intersection` takes `triangle`, `bounding_box` or `curve`, and tags";
+            cx.error("attribute-argument", attribute.span, message);
+            return Self::default();
+        }
+        let tags = Self { words: Some(words) };
+        for tag in tags.words.iter().flatten() {
+            tags.require(cx, INTERSECTION_TAGS, "attribute-argument", tag, attribute.span);
+        }
+        tags
+    }
+
+    pub(super) fn check_input(&self, cx: &mut Checker<'_>, name: &str, span: Span) {
+        self.require(cx, INTERSECTION_INPUTS, "stage-attribute", name, span);
+    }
+
+    pub(super) fn check_output(&self, cx: &mut Checker<'_>, name: &str, span: Span) {
+        self.require(cx, INTERSECTION_OUTPUTS, "stage-attribute", name, span);
+    }
+
+    fn require(&self, cx: &mut Checker<'_>, table: &[Requirement], id: &'static str, name: &str, span: Span) {
+        let Some(words) = &self.words else { return };
+        let Some((_, lists)) = table.iter().find(|(known, _)| *known == name) else { return };
+        let is_missing = |list: &&&[&'static str]| !list.iter().any(|wanted| words.contains(wanted));
+        if let Some(missing) = lists.iter().find(is_missing) {
+            let missing = missing.join("` or `");
+            let message =
+                format!("`{name}` is available with `{missing}` in the attribute `intersection` only");
+            cx.error(id, span, message);
+        }
     }
 }

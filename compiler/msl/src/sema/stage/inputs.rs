@@ -1,8 +1,8 @@
 //! Parameters of graphics functions (MSL 5.2).
 
-use super::attributes::{self, Role};
+use super::attributes::{self, Role, Tags};
 use super::members::{self, Attributed};
-use super::{Object, object, outputs, stage_in};
+use super::{Color, Object, object, outputs, stage_in};
 use crate::ast::{self, GraphicsStage};
 use crate::hir::{FuncId, QualTy, RecordId, ResourceKind, TyKind};
 use crate::sema::checker::Checker;
@@ -20,19 +20,62 @@ struct Inputs {
     has_stage_in: bool,
     has_payload: bool,
     built_in: Vec<(&'static str, QualTy, Span)>,
+    colors: Vec<Color>,
 }
 
-pub(super) fn check<'a>(cx: &mut Checker<'a>, func: FuncId, ast: &'a ast::Function, stage: GraphicsStage) {
+/// Checks the parameters; returns the colours that the function reads.
+pub(super) fn check<'a>(
+    cx: &mut Checker<'a>,
+    func: FuncId,
+    ast: &'a ast::Function,
+    stage: GraphicsStage,
+    tags: &Tags,
+) -> Vec<Color> {
     let types = cx.functions.inst(func).params.clone();
     let mut inputs = Inputs::default();
     for (param, &ty) in ast.params.iter().zip(types.iter()) {
         if !cx.is_dependent(ty.ty) {
-            input(cx, &Attributed::of_param(param, ty), stage, &mut inputs);
+            let param = Attributed::of_param(param, ty);
+            input(cx, &param, stage, &mut inputs);
+            check_coverage(cx, &param, ast);
         }
+    }
+    for (name, _, span) in &inputs.built_in {
+        tags.check_input(cx, name, *span);
     }
     inputs.indices.assign(&mut cx.diagnostics);
     check_base(cx, &inputs, "vertex_id", "base_vertex");
     check_base(cx, &inputs, "instance_id", "base_instance");
+    check_tile(cx, &inputs);
+    inputs.colors
+}
+
+/// The coverage after early tests needs such tests (table 5.5).
+fn check_coverage(cx: &mut Checker<'_>, param: &Attributed<'_>, ast: &ast::Function) {
+    let is_early = ast.attributes.iter().any(|attribute| attribute.name.as_str() == "early_fragment_tests");
+    if let Some(attribute) = param.attribute("post_depth_coverage").filter(|_| !is_early) {
+        let message = "`post_depth_coverage` needs a function with `early_fragment_tests`";
+        cx.error("stage-attribute", attribute.span, message);
+    }
+}
+
+/// The position in a tile and the tile's size have one type (5.2.3.4).
+fn check_tile(cx: &mut Checker<'_>, inputs: &Inputs) {
+    let (Some((_, position, _)), Some((_, size, span))) =
+        (inputs.find("pixel_position_in_tile"), inputs.find("pixels_per_tile"))
+    else {
+        return;
+    };
+    if position.ty != size.ty {
+        let message = "`pixels_per_tile` and `pixel_position_in_tile` have different types";
+        cx.error("stage-attribute-type", *span, message);
+    }
+}
+
+impl Inputs {
+    fn find(&self, name: &str) -> Option<&(&'static str, QualTy, Span)> {
+        self.built_in.iter().find(|(found, ..)| *found == name)
+    }
 }
 
 fn input<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>, stage: GraphicsStage, inputs: &mut Inputs) {
@@ -51,7 +94,10 @@ fn input<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>, stage: GraphicsStage,
         kernel::argument_condition(cx, param);
         members::check_type(cx, param, row);
         if row.name == "color" {
-            kernel::index_of(cx, attribute, MAX_COLOR_ATTACHMENTS - 1);
+            let index = kernel::index_of(cx, attribute, MAX_COLOR_ATTACHMENTS - 1);
+            if let Some(kernel::Index::Known(attachment)) = index {
+                inputs.colors.push(Color { attachment, index: 0, ty: param.ty, span: param.span });
+            }
         }
         inputs.built_in.push((row.name, param.ty, param.span));
     } else if let Some(attribute) = param.attributes.iter().find(thread_value) {
@@ -88,17 +134,24 @@ fn pointer<'a>(
         let message = format!("{} functions have no arguments in this address space", stage.name());
         cx.error("stage-parameter", param.span, message);
     } else if kernel::pointer_argument(cx, param, to, &mut inputs.indices).is_some() {
-        let ordered = param.attribute("raster_order_group");
-        if let Some(ordered) = ordered.filter(|_| to.space != Space::Device) {
-            let message = "`raster_order_group` is for textures and for buffers in device memory";
-            cx.error("stage-attribute", ordered.span, message);
-        }
+        check_order(cx, param, to.space == Space::Device);
+    }
+}
+
+/// Reports `raster_order_group` at anything but textures and buffers in device memory (5.2.1.2).
+fn check_order(cx: &mut Checker<'_>, param: &Attributed<'_>, may_be_ordered: bool) {
+    if let Some(ordered) = param.attribute("raster_order_group").filter(|_| !may_be_ordered) {
+        let message = "`raster_order_group` is for textures and for buffers in device memory";
+        cx.error("stage-attribute", ordered.span, message);
     }
 }
 
 /// A texture, a sampler or another object of the library, or data of the imageblock.
 fn resource<'a>(cx: &mut Checker<'a>, param: &Attributed<'a>, stage: GraphicsStage, inputs: &mut Inputs) {
-    if let Some(resource) = kernel::resource_type(cx, param.ty, param.span) {
+    let resource = kernel::resource_type(cx, param.ty, param.span);
+    let is_texture = resource.as_ref().is_some_and(|found| matches!(found.kind, ResourceKind::Texture(_)));
+    check_order(cx, param, is_texture || param.attribute("imageblock_data").is_some());
+    if let Some(resource) = resource {
         let is_bound = matches!(resource.kind, ResourceKind::Texture(_) | ResourceKind::Sampler);
         if stage == GraphicsStage::Intersection && is_bound {
             let message = "intersection functions get textures and samplers in argument buffers only";
@@ -184,8 +237,10 @@ fn payload<'a>(
 
 /// The value that a number is counted from is not wider than the number (5.2.3.1).
 fn check_base(cx: &mut Checker<'_>, inputs: &Inputs, number: &str, base: &str) {
-    let find = |name: &str| inputs.built_in.iter().find(|(found, ..)| *found == name);
-    let (Some((_, number_type, _)), Some((_, base_type, span))) = (find(number), find(base)) else { return };
+    let (Some((_, number_type, _)), Some((_, base_type, span))) = (inputs.find(number), inputs.find(base))
+    else {
+        return;
+    };
     let bytes = |ty: QualTy| cx.types.as_scalar(ty.ty).map(|scalar| scalar.size());
     if let (Some(narrow), Some(wide)) = (bytes(*number_type), bytes(*base_type))
         && wide > narrow

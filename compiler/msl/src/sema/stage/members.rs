@@ -51,9 +51,9 @@ impl<'a> Attributed<'a> {
     }
 }
 
-/// The word that is an attribute's argument: `any` in `[[depth(any)]]`.
-pub(super) fn word(attribute: &ast::Attribute) -> Option<Name> {
-    match &attribute.args.first()?.kind {
+/// The word that is an argument of an attribute: `any` in `[[depth(any)]]`.
+pub(super) fn word(arg: &ast::Expr) -> Option<Name> {
+    match &arg.kind {
         Ast::Path(path) if path.segments.len() == 1 => Some(path.segments[0].name),
         _ => None,
     }

@@ -1,10 +1,11 @@
 //! Results of graphics functions: outputs to the rasteriser, to render targets and to the intersector
 //! (MSL 5.2.3.3, 5.2.3.5, 5.2.3.8).
 
-use super::attributes::{self, Role, Takes};
+use super::Color;
+use super::attributes::{self, Role, Tags, Takes};
 use super::members::{self, Attributed, word};
 use crate::ast::{self, GraphicsStage};
-use crate::hir::{FuncId, RecordId, Ty, TyKind};
+use crate::hir::{FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::limits::MAX_COLOR_ATTACHMENTS;
 use crate::sema::{kernel, record};
@@ -17,18 +18,25 @@ struct Outputs {
     built_in: Vec<&'static str>,
     /// The names of `[[user(name)]]`.
     users: Vec<Name>,
-    /// The attachment and the index of each colour with a number.
-    colors: Vec<(u32, u32)>,
+    /// Colours with a number.
+    colors: Vec<Color>,
     /// Colours of a fragment function without a number.
-    unnumbered: Vec<Span>,
+    unnumbered: Vec<(QualTy, Span)>,
 }
 
-pub(super) fn check<'a>(cx: &mut Checker<'a>, func: FuncId, ast: &'a ast::Function, stage: GraphicsStage) {
+/// Checks the result; returns the colours that the function writes.
+pub(super) fn check<'a>(
+    cx: &mut Checker<'a>,
+    func: FuncId,
+    ast: &'a ast::Function,
+    stage: GraphicsStage,
+    tags: &Tags,
+) -> Vec<Color> {
     // A result type that is deduced is in error if it is not known after the body.
-    let Some(ret) = cx.functions.inst(func).ret else { return };
+    let Some(ret) = cx.functions.inst(func).ret else { return Vec::new() };
     let span = ast.ret.as_ref().map_or(ast.span, |ret| ret.span);
     if cx.is_dependent(ret.ty) || (ret.ty == Ty::VOID && stage != GraphicsStage::Intersection) {
-        return;
+        return Vec::new();
     }
     let structure = cx.types.as_record(ret.ty).filter(|&id| !cx.types.record(id).is_union);
     let (fits, wanted) = match stage {
@@ -41,10 +49,12 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, func: FuncId, ast: &'a ast::Functi
     };
     let is_for_rasteriser = !matches!(stage, GraphicsStage::Object | GraphicsStage::Mesh);
     match structure.filter(|_| is_for_rasteriser) {
-        Some(id) => {
-            if record::complete_type(cx, ret.ty, span) {
-                structure_of(cx, id, ast, stage, span);
-            }
+        Some(id) if record::complete_type(cx, ret.ty, span) => {
+            return structure_of(cx, id, ast, stage, tags, span);
+        }
+        Some(_) => {}
+        None if fits && stage == GraphicsStage::Fragment => {
+            return vec![Color { attachment: 0, index: 0, ty: ret, span }];
         }
         None if fits => {}
         None => {
@@ -53,6 +63,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, func: FuncId, ast: &'a ast::Functi
             cx.error("stage-result", span, message);
         }
     }
+    Vec::new()
 }
 
 /// A structure that a vertex, fragment or intersection function returns.
@@ -61,12 +72,16 @@ fn structure_of<'a>(
     id: RecordId,
     ast: &'a ast::Function,
     stage: GraphicsStage,
+    tags: &Tags,
     span: Span,
-) {
+) -> Vec<Color> {
     let before = cx.diagnostics.error_count();
-    let outputs = outputs_of(cx, id, stage, span);
+    let mut outputs = outputs_of(cx, id, stage, span);
     if cx.diagnostics.error_count() > before {
-        return;
+        return Vec::new();
+    }
+    for name in &outputs.built_in {
+        tags.check_output(cx, name, span);
     }
     let has = |name: &str| outputs.built_in.contains(&name);
     let required = match stage {
@@ -87,6 +102,10 @@ fn structure_of<'a>(
         let message = "a function with `early_fragment_tests` returns neither a depth nor a stencil value";
         cx.error("stage-result", early.span, message);
     }
+    if let [(ty, span)] = outputs.unnumbered[..] {
+        outputs.colors.push(Color { attachment: 0, index: 0, ty, span });
+    }
+    outputs.colors
 }
 
 /// Checks the vertices or primitives of a mesh, which are as the results of vertex functions.
@@ -103,7 +122,7 @@ fn outputs_of(cx: &mut Checker<'_>, id: RecordId, stage: GraphicsStage, span: Sp
         }
     });
     let colors = outputs.unnumbered.len() + outputs.colors.len();
-    if let Some(&span) = outputs.unnumbered.first().filter(|_| colors > 1) {
+    if let Some(&(_, span)) = outputs.unnumbered.first().filter(|_| colors > 1) {
         cx.error("stage-result", span, "of several colours, each has a number, `[[color(n)]]`");
     }
     outputs
@@ -121,9 +140,17 @@ fn output<'a>(cx: &mut Checker<'a>, member: &Attributed<'a>, stage: GraphicsStag
         return ordinary(cx, member, stage, outputs);
     };
     members::check_type(cx, member, row);
+    if let Some(invariant) = member.attribute("invariant").filter(|_| row.name != "position") {
+        cx.error("stage-attribute", invariant.span, "`invariant` is for a `position` only");
+    }
     match row.name {
         "color" => color(cx, member, attribute, outputs),
-        "depth" if !matches!(word(attribute).map(Name::as_str), Some("any" | "greater" | "less")) => {
+        "depth"
+            if !matches!(
+                attribute.args.first().and_then(word).map(Name::as_str),
+                Some("any" | "greater" | "less")
+            ) =>
+        {
             cx.error("attribute-argument", attribute.span, "`depth` takes `any`, `greater` or `less`");
         }
         name if outputs.built_in.contains(&name) => {
@@ -142,7 +169,7 @@ fn ordinary<'a>(cx: &mut Checker<'a>, member: &Attributed<'a>, stage: GraphicsSt
         cx.error("stage-attribute", attribute.span, message);
         return;
     }
-    if let Some(name) = member.attribute("user").and_then(word) {
+    if let Some(name) = member.attribute("user").and_then(|user| word(user.args.first()?)) {
         if outputs.users.contains(&name) {
             cx.error("duplicate-attribute", member.span, format!("two members are `user({name})`"));
         }
@@ -150,7 +177,7 @@ fn ordinary<'a>(cx: &mut Checker<'a>, member: &Attributed<'a>, stage: GraphicsSt
     }
     let is_valid = match stage {
         GraphicsStage::Fragment => {
-            outputs.unnumbered.push(member.span);
+            outputs.unnumbered.push((member.ty, member.span));
             Takes::Color.admits(&cx.types, member.ty)
         }
         _ => is_data(cx, member),
@@ -191,9 +218,9 @@ fn color<'a>(
         None => Some(0),
     };
     let Some(index) = index else { return };
-    if outputs.colors.contains(&(attachment, index)) {
+    if outputs.colors.iter().any(|color| color.attachment == attachment && color.index == index) {
         let message = format!("color {attachment} with index {index} is given to two members");
         cx.error("duplicate-index", attribute.span, message);
     }
-    outputs.colors.push((attachment, index));
+    outputs.colors.push(Color { attachment, index, ty: member.ty, span: member.span });
 }

@@ -25,7 +25,7 @@ fn vertices_and_fragments() {
          vertex float4 plain(uint id [[vertex_id]]) { return float4(id); }
          vertex void none(device float* out [[buffer(0)]], uint id [[vertex_id]]) { out[id] = 1; }
          struct Colors { half4 a [[color(0), index(1)]]; int2 b [[color(target)]]; float z [[depth(less)]]; uint mask [[sample_mask]]; };
-         fragment Colors f(Varying in [[stage_in]], bool front [[front_facing]], float4 old [[color(0)]],
+         fragment Colors f(Varying in [[stage_in]], bool front [[front_facing]], half4 old [[color(0)]],
                            texture2d<float, access::read_write> t [[texture(0), raster_order_group(0)]],
                            depth2d_ms<float> d [[texture(1)]], uint sample [[sample_id]],
                            float3 bary [[barycentric_coord, center_no_perspective]]) {

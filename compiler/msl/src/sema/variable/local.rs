@@ -71,6 +71,13 @@ fn extern_local<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) {
         return declare_poisoned(cx, name, span);
     }
     let ty = resolve_type::resolve(cx, &variable.ty);
+    if ty.ty.is_error() && cx.diagnostics.in_template() {
+        // The type may be that of another declaration in the block.
+        let local = cx.function.new_local(name, Ty::ERROR, span);
+        let decl = LocalDecl::Variable { local, ty, function: cx.function.serial };
+        cx.scopes.declare(name, decl);
+        return;
+    }
     if ty.ty.is_error() {
         return declare_poisoned(cx, name, span);
     }
@@ -78,7 +85,8 @@ fn extern_local<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) {
     let ns = cx.scopes.enclosing_namespace(cx.scopes.current());
     let own = VarDecl { variable, template: None, scope: cx.scopes.current() };
     // A bound that the namespace does not know is known in the block.
-    let is_bounded = cx.types.as_array(ty.ty).is_some_and(|(_, len)| len > 0);
+    let is_unbounded = matches!(cx.types.as_array(ty.ty), Some((_, 0)));
+    let is_bounded = cx.types.as_array(ty.ty).is_some() && !is_unbounded;
     let decl = match lookup::directly(cx, ns, name) {
         Some(Found::Variable(decl))
             if decl.template.is_none() && !(is_bounded && list_needed(&decl.variable.ty)) =>
@@ -93,7 +101,7 @@ fn extern_local<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) {
     match cx.scopes.declare(name, LocalDecl::Global(global)) {
         None => {}
         // The block may repeat the declaration, also without the bound.
-        Some(before @ LocalDecl::Global(_)) if list_needed(&variable.ty) => {
+        Some(before @ LocalDecl::Global(_)) if is_unbounded => {
             cx.scopes.restore(name, Some(before));
         }
         Some(LocalDecl::Global(_)) => {}
@@ -307,6 +315,9 @@ fn declare_variable<'a>(
     let local = known.unwrap_or_else(|| cx.function.new_local(name, repr, span));
     if let Some(value) = &value {
         remember_constant(cx, variable, ty, local, value);
+    }
+    if !cx.diagnostics.is_of_library(span) {
+        rules::local_variables::check(cx, ty, span);
     }
     rules::uniform::declared(cx, &variable.ty, local, value.as_ref());
     cx.declare_local(name, LocalDecl::Variable { local, ty, function: cx.function.serial }, span);
