@@ -61,9 +61,16 @@ impl History {
         span: Span,
     ) {
         let state = self.states.entry(entity).or_default();
+        let mut note = "the other declaration is here";
         let problem = match event {
             Event::Specialisation { is_definition } => {
                 let problem = state.excludes_specialisation(is_definition, name);
+                if problem
+                    .as_ref()
+                    .is_some_and(|(at, _)| [state.instantiated, state.declared].contains(&Some(*at)))
+                {
+                    note = "explicit instantiation first required here";
+                }
                 state.specialised.get_or_insert(span);
                 // Instantiations before have no effect any more.
                 (state.instantiated, state.declared) = (None, None);
@@ -90,7 +97,7 @@ impl History {
         };
         if let Some((earlier, message)) = problem {
             let diagnostic = Diagnostic::error("explicit-instantiation", span, message);
-            diagnostics.report(diagnostic.with_note(earlier, "the other declaration is here"));
+            diagnostics.report(diagnostic.with_note(earlier, note));
         }
     }
 
@@ -118,6 +125,13 @@ impl History {
             .collect();
         all.sort_by_key(|(_, span)| (span.file, span.lo));
         all
+    }
+
+    /// Whether no explicit specialisation or instantiation of the entity is known.
+    pub(super) fn is_new(&self, entity: &Entity) -> bool {
+        self.states.get(entity).is_none_or(|state| {
+            state.specialised.is_none() && state.instantiated.is_none() && state.declared.is_none()
+        })
     }
 
     /// Whether the entity is specialised explicitly so far.

@@ -88,7 +88,7 @@ fn check_class<'a>(
     let Some(class) = ty.and_then(|ty| cx.types.as_record(ty)) else { return };
     let shown = cx.types.record(class).name.clone();
     let event = Event::Specialisation { is_definition: ast.members.is_some() };
-    if !history.is_specialised(&Entity::Class(class)) {
+    if history.is_new(&Entity::Class(class)) {
         uses::check_class(cx, class, ast.span);
     }
     history.add(&mut cx.diagnostics, Entity::Class(class), event, &shown, ast.span);
@@ -119,7 +119,7 @@ fn check_member_class<'a>(
     let Some(Found::Type(ty)) = record::lookup_in_class(cx, owner, name) else { return };
     let Some(class) = cx.types.as_record(ty.ty) else { return };
     let event = Event::Specialisation { is_definition: ast.members.is_some() };
-    if !history.is_specialised(&Entity::Class(class)) {
+    if history.is_new(&Entity::Class(class)) {
         uses::check_class(cx, class, ast.span);
     }
     history.add(&mut cx.diagnostics, Entity::Class(class), event, name.as_str(), ast.span);
