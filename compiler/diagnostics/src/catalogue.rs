@@ -401,6 +401,7 @@ const ANALYSIS: &[Entry] = &[
     id("pointer-to-reference", "a pointer to a reference"),
     id("program-scope-space", "a variable at program scope that is not in constant memory"),
     other("qualified-function", "a pointer or reference to the type of a method", WHOLE_PROGRAM),
+    id("qualified-reference", "`const` or `volatile` after the `&` of a reference"),
     id("recursive-alias", "a type alias that is defined by itself"),
     id("recursive-constant", "a constant whose value depends on itself"),
     other("recursive-default", "a default argument that needs its own value", WHOLE_PROGRAM),

@@ -94,6 +94,8 @@ struct Parser<'t> {
     implied_records: Vec<Record>,
     /// Where the heads of the current declaration are.
     template_heads: Vec<Span>,
+    /// The packs among the parameters of the templates around.
+    packs_around: Vec<Name>,
     /// Whether the current declaration is in `extern "C"`.
     has_c_linkage: bool,
     /// Inside template arguments, outside of parentheses: `>` closes.
@@ -156,6 +158,7 @@ impl<'t> Parser<'t> {
             template_depth: 0,
             implied_records: Vec::new(),
             template_heads: Vec::new(),
+            packs_around: Vec::new(),
             has_c_linkage: false,
             angle: false,
             depth: 0,

@@ -117,6 +117,14 @@ impl TemplateParams {
         heads
     }
 
+    /// The types of the values among the parameters.
+    pub fn value_types(&self) -> impl Iterator<Item = &Type> {
+        self.params.iter().filter_map(|param| match &param.kind {
+            TemplateParamKind::Value(ty, _) => Some(ty),
+            TemplateParamKind::Type(_) | TemplateParamKind::Template(..) => None,
+        })
+    }
+
     /// Adds a head before all others.
     pub fn add_outermost(&mut self, head: Self) {
         match &mut self.outer {
@@ -137,6 +145,14 @@ pub struct TemplateParam {
     pub is_pack: bool,
     /// Where.
     pub span: Span,
+}
+
+impl TemplateParam {
+    /// Whether it has a default argument.
+    pub fn has_default(&self) -> bool {
+        use TemplateParamKind::{Template, Type, Value};
+        matches!(self.kind, Type(Some(_)) | Value(_, Some(_)) | Template(_, Some(_)))
+    }
 }
 
 /// The kinds of template parameters.

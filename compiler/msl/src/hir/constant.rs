@@ -1,5 +1,7 @@
 //! Values known at compile time.
 
+use super::GlobalId;
+
 /// A constant. What it means depends on the type it goes with.
 ///
 /// Invariant: scalar bits are zero-extended from the scalar's width, as [`anymetal_ir::eval`] wants
@@ -12,6 +14,8 @@ pub enum ConstValue {
     Vector(Vec<u64>),
     /// A record, array or matrix as it stands in memory.
     Bytes(Vec<u8>),
+    /// The address of a byte of a constant with static storage.
+    Address(GlobalId, i64),
     /// The null pointer.
     Null,
 }

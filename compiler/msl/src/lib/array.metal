@@ -125,3 +125,7 @@ template <typename T> constexpr T make_uniform(T x) { return x; }
 template <typename T> struct is_uniform : true_type {};
 
 }
+
+// Templates that the compiler has of its own, as clang has.
+template <template <typename T, T... I> class S, typename T, T N> struct __make_integer_seq;
+template <metal::size_t N, typename... T> struct __type_pack_element;

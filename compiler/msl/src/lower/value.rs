@@ -160,6 +160,10 @@ fn constant(f: &mut FunctionLowerer<'_, '_, '_>, value: &ConstValue, ty: hir::Ty
             let ty = f.value_type(ty);
             f.b.value(ir::Op::Const(0), ty)
         }
+        ConstValue::Address(global, offset) => {
+            let start = f.b.infer(ir::Op::GlobalAddr(ir::GlobalId(global.0)));
+            f.b.ptr_offset(start, *offset)
+        }
         ConstValue::Bytes(_) => panic!("tables are globals"),
     }
 }

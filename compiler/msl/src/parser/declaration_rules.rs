@@ -9,6 +9,7 @@ use crate::ast::{
     Attribute, BuiltinType, Function, FunctionBody, FunctionName, Item, ItemKind, OperatorName, Param, Path,
     Qualifiers, TemplateParam, TemplateParamKind, TemplateParams, Type, TypeKind,
 };
+use crate::sema::ast_names::{self, Visitor};
 use crate::token::{Kw, Name, TokenKind};
 use anymetal_diagnostics::Span;
 
@@ -430,6 +431,22 @@ pub(super) fn is_primary(declared: &ItemKind) -> bool {
     }
 }
 
+/// Whether a pack of parameters expands packs of the templates around, whose arguments decide how many there
+/// are.
+fn is_expansion(p: &Parser<'_>, param: &TemplateParam) -> bool {
+    let mut found = false;
+    let mut look = |name| found |= p.packs_around.contains(&name);
+    let mut names = Visitor::all(&mut look);
+    match &param.kind {
+        TemplateParamKind::Type(_) => {}
+        TemplateParamKind::Value(ty, _) => ast_names::in_type(ty, &mut names),
+        TemplateParamKind::Template(list, _) => {
+            list.value_types().for_each(|ty| ast_names::in_type(ty, &mut names));
+        }
+    }
+    found
+}
+
 /// Reports parameters of a class, alias or variable template that no argument can be given for: those after a
 /// default argument or a pack.
 pub(super) fn check_template_params(p: &mut Parser<'_>, params: &TemplateParams, declared: &ItemKind) {
@@ -438,24 +455,16 @@ pub(super) fn check_template_params(p: &mut Parser<'_>, params: &TemplateParams,
     }
     let mut after_default = false;
     for (n, param) in params.params.iter().enumerate() {
-        if param.is_pack && n + 1 < params.params.len() {
+        if param.is_pack && n + 1 < params.params.len() && !is_expansion(p, param) {
             let message = "a template parameter pack must be the last template parameter";
             p.error("template-parameter", param.span, message);
         }
-        let own = has_default(param);
+        let own = param.has_default();
         if after_default && !own && !param.is_pack {
             let message = "a template parameter after one with a default argument needs one too";
             p.error("template-parameter", param.span, message);
         }
         after_default |= own;
-    }
-}
-
-fn has_default(param: &TemplateParam) -> bool {
-    match &param.kind {
-        TemplateParamKind::Type(default) => default.is_some(),
-        TemplateParamKind::Value(_, default) => default.is_some(),
-        TemplateParamKind::Template(_, default) => default.is_some(),
     }
 }
 
@@ -478,7 +487,7 @@ fn refuse_defaults(p: &mut Parser<'_>, params: &TemplateParams, declared: &ItemK
         }
         _ => return,
     };
-    for param in params.params.iter().filter(|param| has_default(param)) {
+    for param in params.params.iter().filter(|param| param.has_default()) {
         p.error("template-parameter", param.span, problem);
     }
 }

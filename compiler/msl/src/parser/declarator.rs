@@ -146,7 +146,8 @@ fn parts(
     let before = mods.len();
     // Parentheses around a mere name mean nothing: `S (f)(int)` declares a function.
     let is_inner = !inner.is_empty() || inner_params.is_some();
-    suffixes(p, place, name.is_some() || nested || !named, is_inner, mods, params)?;
+    let may_be_function = name.is_some() || nested || !named || place == Place::Param;
+    suffixes(p, place, may_be_function, is_inner, mods, params)?;
     for modifier in &mut mods[before..] {
         let Modifier::Function { params, trailing, .. } = modifier else { continue };
         declaration_rules::check_type_parameters(p, params);
@@ -178,6 +179,11 @@ fn pointer_operators(p: &mut Parser<'_>, mods: &mut Vec<Modifier>) -> Option<()>
         p.advance();
         let mut quals = Qualifiers::default();
         while specifier::qualifier(p, &mut quals) {}
+        if modifier == Some(true) && (quals.is_const || quals.is_volatile) {
+            let word = if quals.is_const { "const" } else { "volatile" };
+            let message = format!("`{word}` qualifier may not be applied to a reference");
+            p.rule_error("qualified-reference", at, &message);
+        }
         mods.push(match modifier {
             Some(true) => Modifier::Reference { rvalue, quals, at },
             _ => Modifier::Pointer(quals, at),

@@ -41,7 +41,10 @@ pub(super) fn parse(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
     let is_template = u32::from(!params.params.is_empty());
     p.template_depth += is_template;
     p.template_heads.push(start);
+    let packs = p.packs_around.len();
+    p.packs_around.extend(params.params.iter().filter(|param| param.is_pack).filter_map(|param| param.name));
     let items = templated_item(p, place, params, start);
+    p.packs_around.truncate(packs);
     p.template_heads.pop();
     p.template_depth -= is_template;
     p.scopes.set_current(outer);

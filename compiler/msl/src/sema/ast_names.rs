@@ -43,7 +43,7 @@ impl<'v> Visitor<'v> {
 }
 
 /// The names in a type.
-pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
+pub(crate) fn in_type(ty: &Type, f: Visit<'_, '_>) {
     match &ty.kind {
         TypeKind::Path(path) => in_path(path, f),
         TypeKind::Decltype(expr) | TypeKind::Typeof(expr) => in_expr(expr, f),

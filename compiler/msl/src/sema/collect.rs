@@ -6,8 +6,8 @@ use super::function::Functions;
 use super::kernel::{self, ScopeResources};
 use super::{dispatch, function, walk};
 use crate::hir::{
-    Block, Expr, ExprKind, FuncId, Function, FunctionConstant, FunctionConstantId, Global, GlobalId, Kernel,
-    KernelParamKind, Program, ThreadgroupVar, ThreadgroupVarId, Ty,
+    Block, ConstValue, Expr, ExprKind, FuncId, Function, FunctionConstant, FunctionConstantId, Global,
+    GlobalId, Kernel, KernelParamKind, Program, ThreadgroupVar, ThreadgroupVarId, Ty,
 };
 use anymetal_abi::logging::LogSite;
 use anymetal_diagnostics::Span;
@@ -173,7 +173,7 @@ pub(super) fn program(mut cx: Checker<'_>, root: FuncId, mut kernel: Kernel) -> 
     functions.id(root);
     let mut rename = |functions: &mut Renumbered<FuncId>, expr: &mut Expr| match &mut expr.kind {
         ExprKind::Call(func, _) | ExprKind::Construct(func, _) => *func = FuncId(functions.id(*func)),
-        ExprKind::Global(id) => *id = GlobalId(globals.id(*id)),
+        ExprKind::Global(id) | ExprKind::Const(ConstValue::Address(id, _)) => *id = GlobalId(globals.id(*id)),
         ExprKind::Threadgroup(id) => *id = ThreadgroupVarId(threadgroup.id(*id)),
         ExprKind::FunctionConstant(id) | ExprKind::FunctionConstantDefined(id) => {
             *id = FunctionConstantId(constants.id(*id));

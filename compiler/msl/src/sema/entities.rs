@@ -136,6 +136,10 @@ pub(super) enum BuiltinTemplate {
     PackedVec,
     /// `matrix<T, C, R>`
     Matrix,
+    /// `__make_integer_seq<S, T, N>`: `S<T, 0, …, N - 1>`
+    MakeIntegerSeq,
+    /// `__type_pack_element<N, T...>`: the N-th of the types
+    TypePackElement,
 }
 
 impl BuiltinTemplate {
@@ -146,6 +150,10 @@ impl BuiltinTemplate {
             Some(Self::PackedVec)
         } else if name == names.matrix {
             Some(Self::Matrix)
+        } else if name == names.make_integer_seq {
+            Some(Self::MakeIntegerSeq)
+        } else if name == names.type_pack_element {
+            Some(Self::TypePackElement)
         } else {
             None
         }

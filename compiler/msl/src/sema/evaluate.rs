@@ -10,13 +10,14 @@ mod value;
 
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
-use super::{convert, expr, function, narrowing};
+use super::{convert, expr, function, init, narrowing};
 use crate::hir::{
     self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types, UnaryOp,
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
 use machine::{Calls, Facts, Fail, Machine};
+use memory::Address;
 
 /// Why an expression has no constant value.
 #[derive(Clone, Debug)]
@@ -131,8 +132,20 @@ pub(super) fn constant_integer(cx: &mut Checker<'_>, expr: Expr) -> Option<i128>
 /// The value of a constant expression converted to a type; reported if it is none.
 pub(super) fn constant_of_type(cx: &mut Checker<'_>, expr: Expr, to: QualTy) -> Option<ConstValue> {
     narrowing::refuse_narrowing(cx, &expr, to.ty, "the template argument");
-    let converted = convert::to_type(cx, expr, to.unqualified(), "for a template argument");
-    constant(cx, converted)
+    let span = expr.span;
+    let to = init::initialised_type(&cx.types, to);
+    let converted = convert::to_type(cx, expr, to, "for a template argument");
+    let value = constant(cx, converted)?;
+    let is_variable = |id, offset| offset == 0 && !matches!(cx.data.global(id).name.as_str(), "");
+    match value {
+        ConstValue::Address(id, offset) if !is_variable(id, offset) => {
+            let message =
+                "a template argument is the address of a variable, not of a part of it or of a literal";
+            cx.error("not-constant", span, message);
+            None
+        }
+        value => Some(value),
+    }
 }
 
 /// Whether an integer type has the value.
@@ -315,7 +328,10 @@ pub(super) fn value_from_bytes(types: &Types, ty: Ty, bytes: &[u8]) -> Option<Co
                 .map(ConstValue::Vector)
         }
         TyKind::Pointer(_) | TyKind::Nullptr if types.pointed_function(ty).is_none() => {
-            (read(bytes, 0, Scalar::I64)? == 0).then_some(ConstValue::Null)
+            match Address::from_bits(read(bytes, 0, Scalar::I64)?) {
+                Address::NULL => Some(ConstValue::Null),
+                at => at.global().map(|global| ConstValue::Address(global, at.offset)),
+            }
         }
         _ => match types.memory_scalar(ty) {
             Some(scalar) => read(bytes, 0, scalar.into()).map(ConstValue::Scalar),
@@ -334,10 +350,55 @@ pub(super) fn value_to_bytes(types: &Types, ty: Ty, value: &ConstValue) -> Vec<u
             elements.iter().flat_map(|bits| bits.to_le_bytes()[..elem.size() as usize].to_vec()).collect()
         }
         (ConstValue::Bytes(bytes), _) => bytes.clone(),
+        (ConstValue::Address(global, offset), _) => {
+            Address::of_global(*global).plus(*offset).bits().to_le_bytes().to_vec()
+        }
         _ => Vec::new(),
     };
     bytes.resize(types.layout(ty).size as usize, 0);
     bytes
+}
+
+/// Whether a value of a type contains the address of an object. The bytes of a constant in the program's
+/// memory have none.
+pub(super) fn has_address(types: &Types, ty: Ty, value: &ConstValue) -> bool {
+    match value {
+        ConstValue::Address(..) => true,
+        ConstValue::Bytes(bytes) => {
+            let mut found = false;
+            memory::each_pointer(types, ty, bytes, &mut |at| found |= at != Address::NULL);
+            found
+        }
+        ConstValue::Scalar(_) | ConstValue::Vector(_) | ConstValue::Null => false,
+    }
+}
+
+/// An expression without places for a constant, whose parts may be addresses; `None` for parts that are known
+/// as bytes only.
+pub(super) fn written_out(types: &mut Types, ty: Ty, value: ConstValue, span: Span) -> Option<Expr> {
+    let ConstValue::Bytes(bytes) = value else {
+        return Some(Expr::value(ExprKind::Const(value), ty, span));
+    };
+    let part = |types: &mut Types, ty: Ty, offset: u64| {
+        let value = value_from_bytes(types, ty, bytes.get(offset as usize..)?)?;
+        written_out(types, ty, value, span)
+    };
+    let kind = match *types.kind(ty) {
+        TyKind::Array(element, count) => {
+            let size = types.layout(element).size;
+            ExprKind::Array((0..count).map(|n| part(types, element, n * size)).collect::<Option<_>>()?)
+        }
+        TyKind::Record(record) if !types.record(record).is_union => {
+            let fields = types.record(record).fields.clone();
+            if fields.iter().any(|field| field.bits.is_some()) {
+                return None;
+            }
+            let parts = fields.iter().map(|field| part(types, field.ty.ty, field.offset));
+            ExprKind::Struct(parts.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    };
+    Some(Expr::value(kind, ty, span))
 }
 
 /// Whether an expression mentions a function constant outside of called functions.

@@ -6,9 +6,9 @@ use super::construct::ConstructArgs;
 use super::entities::{Found, LocalDecl, TArg};
 use super::path::{Miss, Target};
 use super::{
-    assign, call, cast, class_deduction, compiler_builtin, construct, convert, fold, function_pointer,
-    lambda, member, noexcept, odr_use, operator, path, resolve_type, spelling, template_args, traits,
-    variable, walk,
+    assign, call, cast, class_deduction, compiler_builtin, construct, convert, evaluate, fold,
+    function_pointer, lambda, member, noexcept, odr_use, operator, path, resolve_type, spelling,
+    template_args, traits, variable, walk,
 };
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types};
@@ -145,7 +145,7 @@ pub(super) fn target_value<'a>(cx: &mut Checker<'a>, target: Target<'a>, path: &
     let span = path.span;
     let not_value = match target.found {
         Found::Local(decl) => return local_value(cx, &decl, span),
-        Found::TArg(TArg::Value(ty, value)) => return constant_expr(&mut cx.data, ty, value, span),
+        Found::TArg(TArg::Value(ty, value)) => return argument_value(cx, ty, value, span),
         Found::Enumerator(ty, value) => return Expr::value(ExprKind::Const(value), ty, span),
         Found::Variable(decl) => {
             let args = target.args.map(|args| template_args::explicit(cx, args));
@@ -196,7 +196,8 @@ pub(super) fn local_value(cx: &mut Checker<'_>, decl: &LocalDecl, span: Span) ->
     match decl {
         LocalDecl::Variable { local, ty, function } => {
             if *function != cx.function.serial && cx.function.unevaluated == 0 {
-                if let Some(value) = cx.local_constants.get(*function, *local).cloned() {
+                let known = cx.local_constants.get(*function, *local).cloned();
+                if let Some(value) = known.filter(|value| !evaluate::has_address(&cx.types, ty.ty, value)) {
                     if let Some(place) = odr_use::outer_constant(cx, *ty, &value, span) {
                         return place;
                     }
@@ -277,6 +278,17 @@ pub(super) fn constant_expr(data: &mut ProgramData, ty: Ty, value: ConstValue, s
     match value {
         ConstValue::Bytes(bytes) => variable::constant_table(data, ty, bytes, span),
         value => Expr::value(ExprKind::Const(value), ty, span),
+    }
+}
+
+/// A template argument as an expression; a reference designates what it refers to.
+fn argument_value(cx: &mut Checker<'_>, ty: Ty, value: ConstValue, span: Span) -> Expr {
+    match cx.types.referent(ty) {
+        Some(to) => {
+            let pointer = Expr::value(ExprKind::Const(value), cx.types.pointer(to), span);
+            Expr::place(ExprKind::Deref(Box::new(pointer)), to, span)
+        }
+        None => constant_expr(&mut cx.data, ty, value, span),
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) use inherited::{constructed, inherit_constructors, own_constructors};
 pub(super) use list::{ListForm, list_conversion, list_value};
 pub(super) use synthesised::{
     Memberwise, Synthesised, assigned, assigned_parts, copied_array, copied_parts, copies_by_code,
-    synthesised_body,
+    synthesise, synthesised_body,
 };
 
 use super::call::Arg;

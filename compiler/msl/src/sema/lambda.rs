@@ -10,14 +10,18 @@ use super::checker::Checker;
 use super::diagnostics::{DEPENDENT, Diagnostics};
 use super::entities::{Found, LocalDecl};
 use super::fn_context::LocalConstants;
+use super::init::Synthesised;
 use super::record::{Member, NamedRecord, RecordState};
 use super::scopes::ScopeKind;
-use super::{call, convert, expr, function, init, lookup, operator, record, resolve_type, uninstantiated};
+use super::{
+    call, convert, deduce, expr, function, function_pointer, init, lookup, operator, record, resolve_type,
+    specialise, uninstantiated,
+};
 use crate::ast::{
     self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
     TemplateParamKind, TemplateParams, TypeKind,
 };
-use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty, TyKind, Types};
+use crate::hir::{Expr, ExprKind, FieldInfo, FuncId, QualTy, RecordId, Ty, TyKind, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -134,6 +138,14 @@ fn check_result<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda) -> bool {
     }
 }
 
+/// Whether something is written between the brackets of a lambda.
+fn has_captures(lambda: &ast::Lambda) -> bool {
+    lambda.captures_all
+        || !lambda.captures.is_empty()
+        || !lambda.initialised.is_empty()
+        || lambda.this_at.is_some()
+}
+
 /// The `operator()` of a lambda as a function; `auto` parameters make it a template.
 ///
 /// The tree is made once per lambda.
@@ -159,10 +171,7 @@ fn call_operator<'a>(
         }
     }
     // Without captures a `mutable` closure is called where it is const, by its conversion to a function.
-    let has_captures = lambda.captures_all
-        || !lambda.captures.is_empty()
-        || !lambda.initialised.is_empty()
-        || lambda.this_at.is_some();
+    let has_captures = has_captures(lambda);
     let auto = ast::Type { kind: TypeKind::Auto, quals: ast::Qualifiers::default(), span };
     let function = ast::Function {
         // There is one for each lambda, which is a node of another kind.
@@ -316,6 +325,37 @@ pub(super) fn report_not_captured(diagnostics: &mut Diagnostics, span: Span) {
     let message = "a variable of an enclosing function is not captured here";
     let hint = "a lambda captures all that it uses with `[=]` (copies) or `[&]` (references)";
     diagnostics.report(Diagnostic::error("not-captured", span, message).with_hint(hint));
+}
+
+/// The function that a closure without captures converts to a pointer to; `None` if it has not the type of
+/// `pointer` (C++17 [expr.prim.lambda.closure.6]).
+pub(super) fn invoker(cx: &mut Checker<'_>, closure: RecordId, pointer: Ty, span: Span) -> Option<FuncId> {
+    cx.records.get(closure).lambda.filter(|lambda| !has_captures(lambda))?;
+    let signature = cx.types.pointed_function(pointer)?;
+    let TyKind::Function { params: wanted, .. } = cx.types.kind(signature).clone() else { return None };
+    let members = cx.records.get(closure).members.get(&cx.names.call_operator)?;
+    let Some(&Member::Method(decl)) = members.first() else { return None };
+    let data = cx.functions.decl(decl);
+    let (template, scope) = (data.template, data.scope);
+    let args = match template {
+        None => Rc::from([]),
+        Some(template) => {
+            let mut deduced = deduce::Deduced::none(template.params.len());
+            let patterns = function::patterns_of(cx, decl);
+            let fits = patterns.len() == wanted.len()
+                && patterns
+                    .iter()
+                    .zip(wanted.iter())
+                    .all(|(pattern, &ty)| deduce::from_param_type(cx, pattern, ty, &mut deduced));
+            if !fits {
+                return None;
+            }
+            specialise::finish_deduction(cx, &template.params, deduced, scope, span)?
+        }
+    };
+    let call = cx.quietly(|cx| function::instantiate(cx, decl, args, span)).ok().flatten()?;
+    let invoker = init::synthesise(cx, Synthesised::Invoker(call), span);
+    (function_pointer::signature_of(cx, invoker, span) == Some(signature)).then_some(invoker)
 }
 
 /// What a captured name stands for inside of the lambda.

@@ -7,7 +7,8 @@ use super::expr::after;
 use super::overload::is_pack;
 use super::values::arithmetic_scalar;
 use super::{
-    access, ambiguity, call, convert, data_member, expr, function_table, operator, path, record, variable,
+    access, ambiguity, call, convert, data_member, expr, function_pointer, function_table, operator, path,
+    record, variable,
 };
 use crate::ast;
 use crate::hir::{ConstValue, Expr, ExprKind, MAX_VECTOR_LEN, QualTy, RecordId, Ty, TyKind, Types};
@@ -159,6 +160,10 @@ pub(super) fn value_of<'a>(cx: &mut Checker<'a>, object: Expr, found: Found<'a>,
             after(object, enumerator)
         }
         Found::Error => cx.poison(span),
+        Found::Functions(decls) if decls.iter().all(|&decl| !cx.functions.needs_object(decl)) => {
+            let function = function_pointer::named_function(cx, &decls, None, span);
+            after(object, function)
+        }
         Found::Functions(_) => {
             cx.error("method-value", span, "a method can only be called");
             cx.poison(span)

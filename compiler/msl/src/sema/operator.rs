@@ -128,7 +128,12 @@ pub(super) fn check_unary<'a>(cx: &mut Checker<'a>, op: Unary, inner: &'a ast::E
         return assign::check_increment(cx, inner, op == Unary::PreDecrement, false, span);
     }
     let operand = expr::check(cx, inner);
-    if op == Unary::AddressOf && !operand.is_place && function_pointer::is_function_name(inner) {
+    let is_member = matches!(inner.kind, ast::ExprKind::Member { .. });
+    if op == Unary::AddressOf
+        && !operand.is_place
+        && (function_pointer::is_function_name(inner)
+            || (is_member && cx.types.pointed_function(operand.ty.ty).is_some()))
+    {
         // The name of a function is a pointer to it.
         return operand;
     }

@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::diagnostics::{DEPENDENT, Diagnostics};
 use super::entities::{Found, LocalDecl, TArg};
 use super::record::Records;
-use super::scopes::Scopes;
+use super::scopes::{ScopeId, Scopes};
 use super::table::{NsId, operator_key};
 use super::{access, ambiguity, declaration_order, lookup, record, spelling, template_args};
 use crate::ast::{self, Path, PathSegment};
@@ -92,11 +92,12 @@ pub(super) fn resolve_prefix<'a>(
     if class.is_some_and(|class| !access::check(cx, class, key, &found, true, first.span)) {
         return Err(Miss::Reported);
     }
-    let mut target = apply_segment_args(cx, found, first)?;
+    let parameter = if class.is_none() { cx.scopes.parameter_list(key) } else { None };
+    let mut target = apply_segment_args(cx, found, first, parameter)?;
     target.qualified = path.global;
     for segment in rest {
         let found = lookup_member_of(cx, target, segment)?;
-        target = apply_segment_args(cx, found, segment)?;
+        target = apply_segment_args(cx, found, segment, None)?;
         target.qualified = true;
     }
     Ok(target)
@@ -112,7 +113,7 @@ pub(super) fn resolve_in_type<'a>(
     let mut target = Target { found: Found::Type(ty), args: None, qualified: true };
     for segment in segments {
         let found = lookup_member_of(cx, target, segment)?;
-        target = apply_segment_args(cx, found, segment)?;
+        target = apply_segment_args(cx, found, segment, None)?;
         target.qualified = true;
     }
     Ok(target)
@@ -225,50 +226,30 @@ fn apply_segment_args<'a>(
     cx: &mut Checker<'a>,
     found: Found<'a>,
     segment: &'a PathSegment,
+    parameter: Option<(&'a ast::TemplateParams, ScopeId)>,
 ) -> Result<Target<'a>, Miss> {
     let Some(args) = &segment.args else {
         return Ok(Target { found, args: None, qualified: false });
     };
-    let span = segment.span;
-    let found = match found {
-        Found::ClassTemplate(template) => {
-            let explicit = template_args::explicit(cx, args);
-            match template_args::class_from_args(cx, &template, explicit, span) {
-                Some(ty) => Found::Type(QualTy::plain(ty)),
-                None => return Err(Miss::Reported),
-            }
-        }
+    let template = match found {
+        Found::ClassTemplate(_) | Found::AliasTemplate(_) | Found::BuiltinTemplate(_) => found,
         Found::Injected(record) => match cx.records.get(record).template.clone() {
-            Some(template) => {
-                let explicit = template_args::explicit(cx, args);
-                match template_args::class_from_args(cx, &template, explicit, span) {
-                    Some(ty) => Found::Type(QualTy::plain(ty)),
-                    None => return Err(Miss::Reported),
-                }
-            }
+            Some(template) => Found::ClassTemplate(template),
             None => return Err(no_template(&mut cx.diagnostics, segment)),
         },
-        Found::AliasTemplate(template) => {
-            let explicit = template_args::explicit(cx, args);
-            match template_args::alias_from_args(cx, template, explicit, span) {
-                Some(ty) => Found::Type(ty),
-                None => return Err(Miss::Reported),
-            }
-        }
-        Found::BuiltinTemplate(template) => {
-            let explicit = template_args::explicit(cx, args);
-            match template_args::builtin_from_args(cx, template, &explicit, span) {
-                Some(ty) => Found::Type(QualTy::plain(ty)),
-                None => return Err(Miss::Reported),
-            }
-        }
         Found::Functions(_) | Found::Variable(_) => {
             return Ok(Target { found, args: Some(args), qualified: false });
         }
         Found::Error => return Err(Miss::Reported),
         _ => return Err(no_template(&mut cx.diagnostics, segment)),
     };
-    Ok(Target { found, args: None, qualified: false })
+    let span = segment.span;
+    let mut explicit = template_args::explicit(cx, args);
+    if let Some((params, scope)) = parameter {
+        explicit = template_args::with_defaults(cx, params, explicit, scope, span).ok_or(Miss::Reported)?;
+    }
+    let ty = template_args::type_of_template(cx, &template, explicit, span).ok_or(Miss::Reported)?;
+    Ok(Target { found: Found::Type(ty), args: None, qualified: false })
 }
 
 fn no_template(diagnostics: &mut Diagnostics, segment: &PathSegment) -> Miss {

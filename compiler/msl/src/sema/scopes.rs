@@ -9,7 +9,7 @@
 
 use super::entities::{Found, LocalDecl, TArg};
 use super::table::{Decl, ItemId, Layer, Level, NsId};
-use crate::ast::TemplateParam;
+use crate::ast::{TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::RecordId;
 use crate::token::Name;
 use rustc_hash::FxHashMap;
@@ -91,6 +91,8 @@ pub(super) struct Scopes<'a> {
     directives: Vec<(ScopeId, NsId)>,
     /// `using a::b` inside of blocks.
     usings: Vec<(ScopeId, Name, Found<'a>)>,
+    /// The lists of template template parameters that have default arguments, by the scope of the argument.
+    lists: Vec<(ScopeId, Name, &'a TemplateParams)>,
     views: Views,
 }
 
@@ -104,6 +106,7 @@ impl<'a> Scopes<'a> {
             namespaces: FxHashMap::default(),
             directives: Vec::new(),
             usings: Vec::new(),
+            lists: Vec::new(),
             views: Views::default(),
         };
         scopes.current = scopes.namespace(NsId::GLOBAL);
@@ -150,13 +153,35 @@ impl<'a> Scopes<'a> {
     /// A scope with these arguments bound to the parameters' names.
     pub(super) fn template_scope(
         &mut self,
-        params: &[TemplateParam],
+        params: &'a [TemplateParam],
         args: &[TArg],
         parent: ScopeId,
     ) -> ScopeId {
         let bound: Vec<(Name, TArg)> =
             params.iter().zip(args).filter_map(|(param, arg)| Some((param.name?, arg.clone()))).collect();
-        self.add(parent, ScopeKind::Template(bound.into()))
+        let scope = self.add(parent, ScopeKind::Template(bound.into()));
+        for param in &params[..args.len().min(params.len())] {
+            if let (TemplateParamKind::Template(list, _), Some(name)) = (&param.kind, param.name)
+                && list.params.iter().any(TemplateParam::has_default)
+            {
+                self.lists.push((scope, name, list));
+            }
+        }
+        scope
+    }
+
+    /// The parameters of the template template parameter of that name, if some have default arguments, and
+    /// the scope of the argument.
+    pub(super) fn parameter_list(&self, name: Name) -> Option<(&'a TemplateParams, ScopeId)> {
+        if self.lists.is_empty() {
+            return None;
+        }
+        let scope = self.around().find(|&scope| match &self.get(scope).kind {
+            ScopeKind::Template(bindings) => bindings.iter().any(|(bound, _)| *bound == name),
+            _ => false,
+        })?;
+        let known = self.lists.iter().find(|(at, bound, _)| *at == scope && *bound == name);
+        known.map(|(.., list)| (*list, scope))
     }
 
     pub(super) fn namespace(&mut self, ns: NsId) -> ScopeId {

@@ -207,6 +207,17 @@ pub(super) fn finish_deduction<'a>(
     let mut bound: Vec<TArg> = Vec::with_capacity(params.len());
     for (n, (param, arg)) in params.iter().zip(deduced.into_args()).enumerate() {
         let arg = match arg {
+            None | Some(TArg::Pack(_)) if param.is_pack => {
+                let elements = match arg {
+                    Some(TArg::Pack(elements)) => elements,
+                    _ => Rc::from([]),
+                };
+                let count = elements.len();
+                if !template_args::is_pack_complete(cx, params, &bound, param, count, scope) {
+                    return None;
+                }
+                TArg::Pack(elements)
+            }
             Some(TArg::Pack(elements)) => TArg::Pack(elements),
             Some(arg) => {
                 let known = super::template_args::ExplicitArg::Known(arg);
@@ -214,7 +225,6 @@ pub(super) fn finish_deduction<'a>(
                     .ok()
                     .flatten()?
             }
-            None if param.is_pack => TArg::Pack(Rc::from([])),
             None => cx
                 .quietly(|cx| template_args::default_arg(cx, params, &[], n, &bound, scope, span))
                 .ok()

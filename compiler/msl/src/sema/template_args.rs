@@ -1,16 +1,15 @@
 //! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
 
 use super::checker::Checker;
-use super::diagnostics::Diagnostics;
-use super::entities::{AliasTemplate, BuiltinTemplate, ClassTemplate, FnDeclId, Found, TArg, TemplateId};
+use super::entities::{AliasTemplate, ClassTemplate, FnDeclId, Found, TArg, TemplateId};
 use super::enumeration::Enums;
 use super::path::Miss;
 use super::scopes::ScopeId;
-use super::{evaluate, expr, overload, path, record, resolve_type, special};
-use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
-use crate::hir::{
-    ConstValue, Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types,
+use super::{
+    evaluate, expr, function, overload, path, record, resolve_type, special, template_template, variable,
 };
+use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
+use crate::hir::{ConstValue, Expr, QualTy, Ty, TyKind, Types};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -147,8 +146,12 @@ fn is_member_of_dependent<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) -> bool
 fn explicit_expr_arg<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> ExplicitArg<'a> {
     match &expr.kind {
         ExprKind::Path(path) => explicit_path_arg(cx, path),
-        ExprKind::Unary(ast::UnaryOp::AddressOf, inner) if matches!(inner.kind, ExprKind::Path(_)) => {
-            explicit_expr_arg(cx, inner)
+        ExprKind::Unary(ast::UnaryOp::AddressOf, inner)
+            if let ExprKind::Path(path) = &inner.kind
+                && let Ok(Ok(target)) = cx.quietly(|cx| path::resolve(cx, path))
+                && matches!(target.found, Found::Functions(_) | Found::TArg(TArg::Function(_))) =>
+        {
+            explicit_path_arg(cx, path)
         }
         _ => {
             let value = expr::check(cx, expr);
@@ -170,9 +173,14 @@ pub(super) fn bind<'a>(
     let mut explicit = explicit.into_iter();
     for (n, param) in params.iter().enumerate() {
         if param.is_pack {
-            let mut elements = Vec::new();
-            for arg in explicit.by_ref() {
-                elements.push(bind_one(cx, params, &bound, param, arg, scope, span)?);
+            let elements = bind_pack(cx, params, &bound, param, &mut explicit, scope, span)?;
+            if !is_pack_complete(cx, params, &bound, param, elements.len(), scope) {
+                if !cx.diagnostics.in_template() {
+                    let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+                    let message = format!("too few arguments for template parameter pack `{name}`");
+                    cx.error("too-few-template-arguments", span, message);
+                }
+                return None;
             }
             bound.push(TArg::Pack(elements.into()));
             continue;
@@ -186,7 +194,7 @@ pub(super) fn bind<'a>(
                     let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
                     // A default argument that is in error may have been reported with its class.
                     let is_silent = cx.diagnostics.error_count() == errors && !cx.diagnostics.in_template();
-                    if is_silent || has_default(params, others, n).is_none() {
+                    if is_silent || list_with_default(params, others, n).is_none() {
                         cx.error(
                             "too-few-template-arguments",
                             span,
@@ -210,22 +218,67 @@ pub(super) fn bind<'a>(
     Some(bound.into())
 }
 
-fn has_default<'a>(
+/// Binds arguments to a pack: all that are left, or as many as the packs have that its declaration expands,
+/// such as `T... values` where `T` is a pack of a template around.
+pub(super) fn bind_pack<'a>(
+    cx: &mut Checker<'a>,
+    params: &'a [TemplateParam],
+    bound: &[TArg],
+    param: &'a TemplateParam,
+    explicit: &mut impl Iterator<Item = ExplicitArg<'a>>,
+    scope: ScopeId,
+    span: Span,
+) -> Option<Vec<TArg>> {
+    let Some(count) = expansion_length(cx, params, bound, param, scope) else {
+        return explicit.map(|arg| bind_one(cx, params, bound, param, arg, scope, span)).collect();
+    };
+    let mut elements = Vec::with_capacity(count);
+    while elements.len() < count
+        && let Some(arg) = explicit.next()
+    {
+        let bind = |cx: &mut Checker<'a>| bind_one(cx, params, bound, param, arg, scope, span);
+        elements.push(cx.with_pack_index(elements.len(), bind)?);
+    }
+    Some(elements)
+}
+
+/// Whether a pack has the elements that its declaration wants, if it expands other packs.
+pub(super) fn is_pack_complete<'a>(
+    cx: &mut Checker<'a>,
+    params: &'a [TemplateParam],
+    bound: &[TArg],
+    param: &'a TemplateParam,
+    count: usize,
+    scope: ScopeId,
+) -> bool {
+    expansion_length(cx, params, bound, param, scope).is_none_or(|wanted| wanted == count)
+}
+
+/// The number of parameters that a pack stands for if its declaration expands other packs.
+fn expansion_length<'a>(
+    cx: &mut Checker<'a>,
+    params: &'a [TemplateParam],
+    bound: &[TArg],
+    param: &'a TemplateParam,
+    scope: ScopeId,
+) -> Option<usize> {
+    let types: Vec<&ast::Type> = match &param.kind {
+        TemplateParamKind::Type(_) => return None,
+        TemplateParamKind::Value(ty, _) => vec![ty],
+        TemplateParamKind::Template(list, _) => list.value_types().collect(),
+    };
+    let inner = cx.scopes.template_scope(params, bound, scope);
+    cx.in_scope(inner, |cx| types.into_iter().find_map(|ty| cx.scopes.pack_length_of_type(ty)))
+}
+
+/// The list of parameters whose n-th has a default argument.
+fn list_with_default<'a>(
     params: &'a [TemplateParam],
     others: &[&'a ast::TemplateParams],
     n: usize,
-) -> Option<&'a TemplateParam> {
-    let has = |param: &TemplateParam| {
-        matches!(
-            param.kind,
-            TemplateParamKind::Type(Some(_))
-                | TemplateParamKind::Value(_, Some(_))
-                | TemplateParamKind::Template(_, Some(_))
-        )
-    };
-    std::iter::once(&params[n])
-        .chain(others.iter().filter_map(|other| other.params.get(n)))
-        .find(|param| has(param))
+) -> Option<&'a [TemplateParam]> {
+    let others = others.iter().map(|other| other.params.as_slice());
+    std::iter::once(params).chain(others).find(|list| list.get(n).is_some_and(TemplateParam::has_default))
 }
 
 /// The default argument of the n-th parameter, seen with the earlier ones bound.
@@ -238,15 +291,36 @@ pub(super) fn default_arg<'a>(
     scope: ScopeId,
     span: Span,
 ) -> Option<TArg> {
-    let param = has_default(params, others, n)?;
-    let inner = cx.scopes.template_scope(params, bound, scope);
-    let arg = cx.in_scope(inner, |cx| match &param.kind {
+    let list = list_with_default(params, others, n)?;
+    let inner = cx.scopes.template_scope(list, bound, scope);
+    let arg = cx.in_scope(inner, |cx| match &list[n].kind {
         TemplateParamKind::Type(Some(ty)) => explicit_type_arg(cx, ty),
         TemplateParamKind::Value(_, Some(value)) => explicit_expr_arg(cx, value),
         TemplateParamKind::Template(_, Some(path)) => explicit_path_arg(cx, path),
         _ => ExplicitArg::Error,
     });
     bind_one(cx, params, bound, &params[n], arg, scope, span)
+}
+
+/// The arguments of a template that is itself an argument, with the default arguments of the parameter that
+/// it is for: those count, not the template's.
+pub(super) fn with_defaults<'a>(
+    cx: &mut Checker<'a>,
+    parameter: &'a ast::TemplateParams,
+    explicit: Vec<ExplicitArg<'a>>,
+    scope: ScopeId,
+    span: Span,
+) -> Option<Vec<ExplicitArg<'a>>> {
+    let is_complete = parameter.params.get(explicit.len()).is_none_or(|next| !next.has_default());
+    if is_complete {
+        return Some(explicit);
+    }
+    let bound = bind(cx, &parameter.params, &[], explicit, scope, span)?;
+    let elements = bound.iter().flat_map(|arg| match arg {
+        TArg::Pack(elements) => elements,
+        arg => std::slice::from_ref(arg),
+    });
+    Some(elements.cloned().map(ExplicitArg::Known).collect())
 }
 
 /// Checks one argument against its parameter.
@@ -307,17 +381,15 @@ fn bind_value<'a>(
     scope: ScopeId,
     span: Span,
 ) -> Option<TArg> {
-    if let (ExplicitArg::Known(TArg::Value(value_ty, value)), TypeKind::Auto) = (&arg, &ty.kind) {
+    let is_deduced = function::mentions_auto(ty);
+    if let (ExplicitArg::Known(TArg::Value(value_ty, value)), true) = (&arg, is_deduced) {
         return Some(TArg::Value(*value_ty, value.clone()));
     }
-    let auto = match (&arg, &ty.kind) {
-        (ExplicitArg::Value(value), TypeKind::Auto) => Some(value.ty.unqualified()),
-        _ => None,
-    };
-    let outer = std::mem::replace(&mut cx.placeholders.auto_ty, auto);
     let errors = cx.diagnostics.error_count();
-    let want = cx.in_scope(scope, |cx| resolve_type::resolve(cx, ty));
-    cx.placeholders.auto_ty = outer;
+    let want = cx.in_scope(scope, |cx| match &arg {
+        ExplicitArg::Value(value) if is_deduced => deduced_value_type(cx, ty, value, span),
+        _ => resolve_type::resolve(cx, ty),
+    });
     if want.ty.is_error() || cx.diagnostics.error_count() > errors {
         return None;
     }
@@ -341,7 +413,30 @@ fn bind_value<'a>(
     }
 }
 
+/// The type of a parameter such as `auto N` or `auto& R` for an argument.
+fn deduced_value_type<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type, value: &Expr, span: Span) -> QualTy {
+    if let TypeKind::Auto = ty.kind {
+        return value.ty.unqualified();
+    }
+    variable::auto_type(cx, ty, value, span).unwrap_or(QualTy::plain(Ty::ERROR))
+}
+
 /// `Template<args>`.
+pub(super) fn type_of_template<'a>(
+    cx: &mut Checker<'a>,
+    template: &Found<'a>,
+    explicit: Vec<ExplicitArg<'a>>,
+    span: Span,
+) -> Option<QualTy> {
+    match template {
+        Found::ClassTemplate(template) => class_from_args(cx, template, explicit, span).map(QualTy::plain),
+        Found::AliasTemplate(template) => alias_from_args(cx, *template, explicit, span),
+        Found::BuiltinTemplate(template) => template_template::builtin_type(cx, *template, &explicit, span),
+        other => panic!("{other:?} is not a template"),
+    }
+}
+
+/// `Class<args>`.
 pub(super) fn class_from_args<'a>(
     cx: &mut Checker<'a>,
     template: &ClassTemplate<'a>,
@@ -388,67 +483,6 @@ fn function_argument<'a>(
     found.filter(|&func| special::check_usable(cx, func, None, span)).map(TArg::Function)
 }
 
-/// `vec<T, N>` and its kin.
-pub(super) fn builtin_from_args<'a>(
-    cx: &mut Checker<'a>,
-    template: BuiltinTemplate,
-    explicit: &[ExplicitArg<'a>],
-    span: Span,
-) -> Option<Ty> {
-    let elem = match explicit.first() {
-        Some(ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty))) => cx.types.as_scalar(ty.ty),
-        Some(ExplicitArg::Error) => return None,
-        _ => None,
-    };
-    let Some(elem) = elem else {
-        cx.error("vector-element", span, "the element of a vector or matrix must be an arithmetic type");
-        return None;
-    };
-    let mut sizes = Vec::new();
-    for arg in &explicit[1..] {
-        let size = match arg {
-            ExplicitArg::Value(value) => evaluate::constant_integer(cx, value.clone()),
-            ExplicitArg::Known(TArg::Value(ty, value)) => super::evaluate::integer_of(&cx.types, *ty, value),
-            _ => None,
-        }?;
-        sizes.push(size);
-    }
-    builtin_of(&mut cx.types, &mut cx.diagnostics, template, elem, &sizes, span)
-}
-
-fn builtin_of(
-    types: &mut Types,
-    diagnostics: &mut Diagnostics,
-    template: BuiltinTemplate,
-    elem: ScalarTy,
-    sizes: &[i128],
-    span: Span,
-) -> Option<Ty> {
-    let small = |n: i128, low: i128| (low..=i128::from(MAX_METAL_VECTOR_LEN)).contains(&n).then_some(n as u8);
-    // Longer ones are what code around Metal 4's tensors holds a thread's elements in.
-    let wide = |n: i128| (2..=i128::from(MAX_VECTOR_LEN)).contains(&n).then_some(n as u8);
-    let kind = match (template, sizes) {
-        // `vec<T, 1>` is what generic code writes for a scalar.
-        (BuiltinTemplate::Vec, &[1]) => Some(TyKind::Scalar(elem)),
-        (BuiltinTemplate::Vec, &[n]) => wide(n).map(|len| TyKind::Vector { elem, len, packed: false }),
-        (BuiltinTemplate::PackedVec, &[n]) => {
-            small(n, 2).map(|len| TyKind::Vector { elem, len, packed: true })
-        }
-        (BuiltinTemplate::Matrix, &[c, r]) => {
-            small(c, 2).zip(small(r, 2)).map(|(cols, rows)| TyKind::Matrix { elem, cols, rows })
-        }
-        _ => None,
-    };
-    match kind {
-        Some(kind) => Some(types.intern(kind)),
-        None => {
-            let message = "vectors have 2 to 16 elements, packed ones and matrices 2 to 4 in each direction";
-            diagnostics.error("vector-size", span, message);
-            None
-        }
-    }
-}
-
 /// The arguments of a class without the last ones that are default enumerators, as programs leave them
 /// out (`access::sample`). Other defaults may need the class that is to be named.
 pub(super) fn without_defaults<'a, 't>(
@@ -492,6 +526,10 @@ fn show_arg(cx: &Checker<'_>, arg: &TArg) -> String {
         TArg::Type(ty) => cx.show(*ty),
         TArg::Value(ty, value) if matches!(cx.types.kind(*ty), TyKind::Enum(_)) => {
             show_enumerator(&cx.types, &cx.enums, *ty, value)
+        }
+        TArg::Value(ty, ConstValue::Address(global, _)) => {
+            let sign = if cx.types.referent(*ty).is_some() { "" } else { "&" };
+            format!("{sign}{}", cx.data.global(*global).name)
         }
         TArg::Value(ty, value) => match super::evaluate::integer_of(&cx.types, *ty, value) {
             Some(1) if *ty == Ty::BOOL => "true".to_owned(),

@@ -1,12 +1,17 @@
-//! Templates as template arguments.
+//! Templates as template arguments, and the templates that the language has.
 //!
 //! Invariant: a template has one number in a check, so that equal arguments are equal numbers.
 
+use super::checker::Checker;
+use super::diagnostics::Diagnostics;
 use super::entities::{BuiltinTemplate, ClassTemplate, Found, TArg, TemplateId};
+use super::evaluate;
 use super::record::Records;
 use super::scopes::ScopeId;
+use super::template_args::{self, ExplicitArg};
 use crate::ast::{NodeId, TemplateParamKind, TemplateParams};
-use crate::hir::{ConstValue, QualTy, Ty, TyKind, Types};
+use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind, Types};
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 /// The identity of a template.
@@ -60,6 +65,12 @@ impl<'a> Templates<'a> {
             Found::BuiltinTemplate(BuiltinTemplate::Vec) => return "vec".to_owned(),
             Found::BuiltinTemplate(BuiltinTemplate::PackedVec) => return "packed_vec".to_owned(),
             Found::BuiltinTemplate(BuiltinTemplate::Matrix) => return "matrix".to_owned(),
+            Found::BuiltinTemplate(BuiltinTemplate::MakeIntegerSeq) => {
+                return "__make_integer_seq".to_owned();
+            }
+            Found::BuiltinTemplate(BuiltinTemplate::TypePackElement) => {
+                return "__type_pack_element".to_owned();
+            }
             other => panic!("{other:?} is not a template"),
         };
         name.map_or_else(String::new, |name| name.to_string())
@@ -74,7 +85,14 @@ impl<'a> Templates<'a> {
             Found::BuiltinTemplate(BuiltinTemplate::Matrix) => {
                 vec![(Shape::Type, false), (Shape::Value, false), (Shape::Value, false)]
             }
-            Found::BuiltinTemplate(_) => vec![(Shape::Type, false), (Shape::Value, false)],
+            Found::BuiltinTemplate(BuiltinTemplate::Vec | BuiltinTemplate::PackedVec) => {
+                vec![(Shape::Type, false), (Shape::Value, false)]
+            }
+            Found::BuiltinTemplate(BuiltinTemplate::TypePackElement) => {
+                vec![(Shape::Value, false), (Shape::Type, true)]
+            }
+            // No program declares the list of its first parameter.
+            Found::BuiltinTemplate(BuiltinTemplate::MakeIntegerSeq) => return false,
             other => panic!("{other:?} is not a template"),
         };
         fits(&shapes(wanted), &given)
@@ -141,5 +159,154 @@ fn are_alike(a: Shape<'_>, b: Shape<'_>) -> bool {
         (Shape::Type, Shape::Type) | (Shape::Value, Shape::Value) => true,
         (Shape::Template(a), Shape::Template(b)) => fits(&shapes(a), &shapes(b)),
         _ => false,
+    }
+}
+
+/// A template of the language with these arguments.
+pub(super) fn builtin_type<'a>(
+    cx: &mut Checker<'a>,
+    template: BuiltinTemplate,
+    explicit: &[ExplicitArg<'a>],
+    span: Span,
+) -> Option<QualTy> {
+    match template {
+        BuiltinTemplate::MakeIntegerSeq => integer_sequence(cx, explicit, span),
+        BuiltinTemplate::TypePackElement => pack_element(cx, explicit, span),
+        BuiltinTemplate::Vec | BuiltinTemplate::PackedVec | BuiltinTemplate::Matrix => {
+            builtin_from_args(cx, template, explicit, span).map(QualTy::plain)
+        }
+    }
+}
+
+/// `S<T, 0, 1, …>` for `__make_integer_seq<S, T, N>`.
+fn integer_sequence<'a>(cx: &mut Checker<'a>, explicit: &[ExplicitArg<'a>], span: Span) -> Option<QualTy> {
+    let (sequence, ty, length) = match explicit {
+        [
+            ExplicitArg::Template(sequence)
+            | ExplicitArg::Injected(_, sequence)
+            | ExplicitArg::Known(TArg::Template(sequence)),
+            ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty)),
+            length,
+        ] => (*sequence, *ty, length),
+        _ if cx.diagnostics.in_template() || explicit.iter().any(|arg| matches!(arg, ExplicitArg::Error)) => {
+            return None;
+        }
+        _ => {
+            cx.error("template-expected", span, "`__make_integer_seq` takes a template, a type and a length");
+            return None;
+        }
+    };
+    if cx.types.as_scalar(ty.ty).is_none_or(|scalar| !scalar.is_integral()) {
+        if !cx.is_dependent(ty.ty) {
+            cx.error("not-an-integer", span, "integer sequences must have integral element type");
+        }
+        return None;
+    }
+    let length = integer_argument(cx, length, ty)?;
+    if length < 0 {
+        cx.error("array-length", span, "integer sequences must have non-negative sequence length");
+        return None;
+    }
+    let mut args = vec![ExplicitArg::Known(TArg::Type(ty.unqualified()))];
+    for n in 0..length {
+        cx.limits.count_pack_element(&mut cx.diagnostics);
+        if cx.diagnostics.gave_up() {
+            return None;
+        }
+        args.push(ExplicitArg::Known(TArg::Value(ty.ty, ConstValue::Scalar(n as u64))));
+    }
+    let template = cx.templates.get(sequence).clone();
+    template_args::type_of_template(cx, &template, args, span)
+}
+
+/// The N-th type of `__type_pack_element<N, T...>`.
+fn pack_element<'a>(cx: &mut Checker<'a>, explicit: &[ExplicitArg<'a>], span: Span) -> Option<QualTy> {
+    let (index, types) = explicit.split_first()?;
+    let index = integer_argument(cx, index, QualTy::plain(Ty::scalar(ScalarTy::U64)))?;
+    match usize::try_from(index).ok().and_then(|index| types.get(index)) {
+        Some(ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty)) | ExplicitArg::Injected(ty, _)) => {
+            Some(*ty)
+        }
+        Some(_) => None,
+        None => {
+            if !cx.diagnostics.in_template() {
+                let message = "a parameter pack may not be accessed at an out of bounds index";
+                cx.error("index-out-of-range", span, message);
+            }
+            None
+        }
+    }
+}
+
+/// The number that an argument of such a template is; none if it is unknown or in error.
+fn integer_argument(cx: &mut Checker<'_>, arg: &ExplicitArg<'_>, ty: QualTy) -> Option<i128> {
+    match arg {
+        ExplicitArg::Value(value) => {
+            let value = evaluate::constant_of_type(cx, value.clone(), ty)?;
+            evaluate::integer_of(&cx.types, ty.ty, &value)
+        }
+        ExplicitArg::Known(TArg::Value(ty, value)) => evaluate::integer_of(&cx.types, *ty, value),
+        _ => None,
+    }
+}
+
+/// `vec<T, N>` and its kin.
+fn builtin_from_args<'a>(
+    cx: &mut Checker<'a>,
+    template: BuiltinTemplate,
+    explicit: &[ExplicitArg<'a>],
+    span: Span,
+) -> Option<Ty> {
+    let elem = match explicit.first() {
+        Some(ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty))) => cx.types.as_scalar(ty.ty),
+        Some(ExplicitArg::Error) => return None,
+        _ => None,
+    };
+    let Some(elem) = elem else {
+        cx.error("vector-element", span, "the element of a vector or matrix must be an arithmetic type");
+        return None;
+    };
+    let mut sizes = Vec::new();
+    for arg in &explicit[1..] {
+        let size = match arg {
+            ExplicitArg::Value(value) => evaluate::constant_integer(cx, value.clone()),
+            ExplicitArg::Known(TArg::Value(ty, value)) => evaluate::integer_of(&cx.types, *ty, value),
+            _ => None,
+        }?;
+        sizes.push(size);
+    }
+    builtin_of(&mut cx.types, &mut cx.diagnostics, template, elem, &sizes, span)
+}
+
+fn builtin_of(
+    types: &mut Types,
+    diagnostics: &mut Diagnostics,
+    template: BuiltinTemplate,
+    elem: ScalarTy,
+    sizes: &[i128],
+    span: Span,
+) -> Option<Ty> {
+    let small = |n: i128, low: i128| (low..=i128::from(MAX_METAL_VECTOR_LEN)).contains(&n).then_some(n as u8);
+    // Longer ones are what code around Metal 4's tensors holds a thread's elements in.
+    let wide = |n: i128| (2..=i128::from(MAX_VECTOR_LEN)).contains(&n).then_some(n as u8);
+    let kind = match (template, sizes) {
+        // `vec<T, 1>` is what generic code writes for a scalar.
+        (BuiltinTemplate::Vec, &[1]) => Some(TyKind::Scalar(elem)),
+        (BuiltinTemplate::Vec, &[n]) => wide(n).map(|len| TyKind::Vector { elem, len, packed: false }),
+        (BuiltinTemplate::PackedVec, &[n]) => {
+            small(n, 2).map(|len| TyKind::Vector { elem, len, packed: true })
+        }
+        (BuiltinTemplate::Matrix, &[c, r]) => {
+            small(c, 2).zip(small(r, 2)).map(|(cols, rows)| TyKind::Matrix { elem, cols, rows })
+        }
+        _ => None,
+    };
+    match kind {
+        Some(kind) => Some(types.intern(kind)),
+        None => {
+            let message = "vectors have 2 to 16 elements, packed ones and matrices 2 to 4 in each direction";
+            diagnostics.error("vector-size", span, message);
+            None
+        }
     }
 }

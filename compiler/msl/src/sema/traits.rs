@@ -26,7 +26,8 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
                 cx.error("bad-sizeof", span, "a bit-field has no size in bytes");
                 return cx.poison(span);
             }
-            if matches!(value.kind, ExprKind::Undef) && matches!(cx.types.as_array(value.ty.ty), Some((_, 0)))
+            if matches!(value.kind, ExprKind::Undef | ExprKind::Global(_))
+                && matches!(cx.types.as_array(value.ty.ty), Some((_, 0)))
             {
                 let message = "invalid application of `sizeof` to an array without a bound";
                 cx.error("no-size", span, message);

@@ -98,11 +98,21 @@ fn check_head<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: Sco
 /// from C++20 on.
 fn check_value_type<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) {
     let inner = if let ast::TypeKind::Pack(inner) = &ty.kind { inner } else { ty };
-    // The element of a pack is known where the list is instantiated.
-    if function::mentions_auto(inner) || cx.scopes.pack_length_of_type(inner).is_some() {
+    if function::mentions_auto(inner) {
         return;
     }
-    let resolved = resolve_type::resolve(cx, inner);
+    match cx.scopes.pack_length_of_type(inner) {
+        Some(count) => {
+            for n in 0..count {
+                cx.with_pack_index(n, |cx| refuse_value_type(cx, inner));
+            }
+        }
+        None => refuse_value_type(cx, inner),
+    }
+}
+
+fn refuse_value_type<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) {
+    let resolved = resolve_type::resolve(cx, ty);
     let refused = match *cx.types.kind(resolved.ty) {
         TyKind::Scalar(scalar) => scalar.is_float(),
         TyKind::Void | TyKind::Reference { rvalue: true, .. } => true,

@@ -38,6 +38,8 @@ pub(super) enum GlobalValue {
     Derived(Rc<Expr>),
     /// A resource that the host binds.
     Resource(ResourceId),
+    /// Without an initialiser, which is reported: it has an address and no value.
+    Unset(GlobalId),
     /// In error, reported.
     Failed,
 }

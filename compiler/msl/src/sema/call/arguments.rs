@@ -62,7 +62,7 @@ pub(in crate::sema) fn check_arg<'a>(cx: &mut Checker<'a>, arg: &'a ast::Expr) -
 /// The functions that an expression names: with `&` before it they are the same.
 pub(super) fn functions_named<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Option<Arg<'a>> {
     match &expr.kind {
-        AstKind::Paren(inner) => functions_named(cx, inner),
+        AstKind::Paren(inner) | AstKind::Unary(UnaryOp::AddressOf, inner) => functions_named(cx, inner),
         // What is wrong with it is told when it is checked as an expression.
         AstKind::Path(path) => match cx.quietly(|cx| path::resolve(cx, path)) {
             Ok(Ok(Target { found: Found::Functions(decls), args, .. })) => {
@@ -82,11 +82,7 @@ pub(in crate::sema) fn function_for<'a>(
     to: QualTy,
 ) -> Option<Expr> {
     cx.types.pointed_function(to.ty)?;
-    let named = match &expr.kind {
-        AstKind::Unary(UnaryOp::AddressOf, inner) => functions_named(cx, inner),
-        _ => functions_named(cx, expr),
-    };
-    named.map(|named| convert_arg(cx, named, to))
+    functions_named(cx, expr).map(|named| convert_arg(cx, named, to))
 }
 
 /// Converts an argument to its parameter's type.

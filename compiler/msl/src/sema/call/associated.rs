@@ -6,8 +6,9 @@ use crate::ast::FunctionBody;
 use crate::hir::{RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::entities::{FnDeclId, Found, TArg};
+use crate::sema::pattern::Pat;
 use crate::sema::table::NsId;
-use crate::sema::{lookup, record};
+use crate::sema::{function, lookup, record};
 use crate::token::Name;
 
 /// Where the arguments' types come from.
@@ -26,8 +27,17 @@ pub(in crate::sema) fn argument_dependent<'a>(
 ) -> Vec<FnDeclId> {
     let mut associated = Associated::default();
     for arg in args {
-        if let Arg::Expr(expr) = arg {
-            associate(cx, expr.ty.ty, &mut associated, 0);
+        match arg {
+            Arg::Expr(expr) => associate(cx, expr.ty.ty, &mut associated, 0),
+            Arg::Functions(decls, ..) => {
+                let patterns: Vec<_> = decls.iter().map(|&decl| function::patterns_of(cx, decl)).collect();
+                for pattern in patterns.iter().flat_map(|patterns| patterns.iter()) {
+                    if let Pat::Fixed(ty) = pattern {
+                        associate(cx, ty.ty, &mut associated, 0);
+                    }
+                }
+            }
+            Arg::List(..) => {}
         }
     }
     let mut found: Vec<FnDeclId> = Vec::new();

@@ -13,7 +13,8 @@ use crate::sema::init::Memberwise;
 use crate::sema::pattern::Pat;
 use crate::sema::special::Copying;
 use crate::sema::{
-    access, call, convert, deduce, expr, function, init, overload, pattern, record, special, specialise,
+    access, call, convert, deduce, expr, function, function_pointer, init, lambda, overload, pattern, record,
+    special, specialise,
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -24,6 +25,8 @@ pub(super) enum UserConversion {
     Constructor(FuncId),
     /// With the conversion of its result.
     Operator(FuncId, Conversion),
+    /// The function that a pointer made from a closure points to.
+    Invoker(FuncId),
     /// Two that are equally good.
     Ambiguous(FuncId, FuncId),
 }
@@ -45,7 +48,7 @@ impl UserConversion {
     /// How good it is.
     pub(super) fn conversion(self) -> Conversion {
         let (func, detail) = match self {
-            Self::Constructor(func) => (Some(func), 0),
+            Self::Constructor(func) | Self::Invoker(func) => (Some(func), 0),
             Self::Operator(func, second) => (Some(func), (second.rank as u8) << 4 | second.detail.min(7)),
             // Neither better nor worse than others (C++14 [over.best.ics.10]).
             Self::Ambiguous(..) => (None, 0),
@@ -67,7 +70,10 @@ pub(super) fn find(cx: &mut Checker<'_>, expr: &Expr, to: Ty) -> Option<UserConv
     let from = cx.types.as_record(expr.ty.ty);
     let operator = from.and_then(|from| conversion_operator(cx, from, expr, to, false));
     let ((best, rival), is_constructor) = match (constructor, operator) {
-        (None, None) => return None,
+        (None, None) => {
+            let from = from.filter(|_| !expr.ty.is_volatile)?;
+            return lambda::invoker(cx, from, to, expr.span).map(UserConversion::Invoker);
+        }
         (Some(constructor), None) => (constructor, true),
         (None, Some(operator)) => (operator, false),
         (Some(constructor), Some(operator)) => {
@@ -342,6 +348,14 @@ pub(super) fn perform_user(cx: &mut Checker<'_>, expr: Expr, to: Ty) -> Expr {
         Some(UserConversion::Operator(func, _)) => {
             let value = call::function(cx, func, Some(expr), Vec::new(), span);
             perform::perform_value(cx, value, to)
+        }
+        Some(UserConversion::Invoker(func)) => {
+            let pointer = function_pointer::pointer_to(cx, func, span);
+            if let ExprKind::Struct(_) | ExprKind::Local(_) | ExprKind::Load(_) = expr.kind {
+                return pointer;
+            }
+            let ty = pointer.ty.ty;
+            Expr::value(ExprKind::Comma(Box::new(expr), Box::new(pointer)), ty, span)
         }
         Some(UserConversion::Ambiguous(a, b)) => {
             report_ambiguous_conversion(cx, expr.ty.ty, Some(to), [a, b], span);

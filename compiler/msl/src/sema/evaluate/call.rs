@@ -76,8 +76,7 @@ impl Machine<'_, '_> {
             _ => Val::Void,
         };
         // Nothing outlives the call except what it returned, unless that is an address.
-        if !matches!(value, Val::Pointer(_)) && self.globals.values().all(|at| (at.alloc as usize) <= memory)
-        {
+        if !matches!(value, Val::Pointer(_)) {
             self.memory.truncate(memory);
             self.bytes_used = used;
         }

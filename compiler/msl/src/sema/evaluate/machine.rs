@@ -10,8 +10,8 @@
 //! `value` and `place` run expressions, `call` functions and statements, `memory` holds what they store.
 
 use super::NotConstant;
-use super::memory::{Address, Val};
-use crate::hir::{ConstValue, Expr, FuncId, GlobalId, LocalId, Types};
+use super::memory::{Address, Val, each_pointer};
+use crate::hir::{ConstValue, Expr, FuncId, LocalId, Types};
 use crate::sema::collect::ProgramData;
 use crate::sema::diagnostics::{Deferred, Diagnostics};
 use crate::sema::fn_context::{FnContext, LocalConstants};
@@ -91,8 +91,6 @@ pub(super) struct Machine<'c, 'a> {
     pub(super) bytes_used: usize,
     depth: u32,
     pub(super) frames: Vec<FxHashMap<LocalId, Address>>,
-    /// Globals that were copied into memory.
-    pub(super) globals: FxHashMap<GlobalId, Address>,
 }
 
 impl<'c, 'a> Machine<'c, 'a> {
@@ -105,7 +103,6 @@ impl<'c, 'a> Machine<'c, 'a> {
             bytes_used: 0,
             depth: 0,
             frames: vec![FxHashMap::default()],
-            globals: FxHashMap::default(),
         }
     }
 
@@ -119,9 +116,21 @@ impl<'c, 'a> Machine<'c, 'a> {
         Ok(match value {
             Val::Scalar(bits) => ConstValue::Scalar(bits),
             Val::Vector(elements) => ConstValue::Vector(elements),
-            Val::Bytes(bytes) => ConstValue::Bytes(bytes),
-            Val::Pointer(Address::NULL) => ConstValue::Null,
-            Val::Pointer(_) => return Err(self.fail(expr.span, "an address is not a constant")),
+            Val::Bytes(bytes) => {
+                let mut leaves = false;
+                each_pointer(self.types, expr.ty.ty, &bytes, &mut |at| {
+                    leaves |= at != Address::NULL && at.global().is_none();
+                });
+                if leaves {
+                    return Err(self.fail(expr.span, "an address of a temporary is not a constant"));
+                }
+                ConstValue::Bytes(bytes)
+            }
+            Val::Pointer(at) => match at.global() {
+                Some(global) => ConstValue::Address(global, at.offset),
+                None if at == Address::NULL => ConstValue::Null,
+                None => return Err(self.fail(expr.span, "an address of a temporary is not a constant")),
+            },
             Val::Void => return Err(self.fail(expr.span, "there is no value")),
         })
     }

@@ -4,7 +4,7 @@
 //! evaluation together stay under a limit.
 
 use super::machine::{Fail, Machine};
-use crate::hir::{BitField, ConstValue, RecordId, ScalarTy, Ty, TyKind};
+use crate::hir::{BitField, ConstValue, GlobalId, RecordId, ScalarTy, Ty, TyKind, Types};
 use anymetal_diagnostics::Span;
 use anymetal_ir::Scalar;
 
@@ -28,10 +28,14 @@ impl Val {
             ConstValue::Scalar(bits) => Self::Scalar(*bits),
             ConstValue::Vector(elements) => Self::Vector(elements.clone()),
             ConstValue::Bytes(bytes) => Self::Bytes(bytes.clone()),
+            ConstValue::Address(global, offset) => Self::Pointer(Address::of_global(*global).plus(*offset)),
             ConstValue::Null => Self::Pointer(Address::NULL),
         }
     }
 }
+
+/// Set in the allocation of a constant with static storage, whose address is the same in all evaluations.
+const GLOBAL: u32 = 1 << 31;
 
 /// An address: an allocation (0 is none: null) and a byte offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,13 +51,49 @@ impl Address {
         Self { offset: self.offset.wrapping_add(bytes), ..self }
     }
 
+    pub(super) fn of_global(global: GlobalId) -> Self {
+        assert!(global.0 < GLOBAL, "the numbers of globals and of allocations are distinct");
+        Self { alloc: GLOBAL | global.0, offset: 0 }
+    }
+
+    /// The constant with static storage that it points to.
+    pub(super) fn global(self) -> Option<GlobalId> {
+        (self.alloc & GLOBAL != 0).then_some(GlobalId(self.alloc & !GLOBAL))
+    }
+
     /// A pointer in memory: the allocation above, the offset below.
-    fn bits(self) -> u64 {
+    pub(super) fn bits(self) -> u64 {
         u64::from(self.alloc) << 32 | u64::from(self.offset as u32)
     }
 
-    fn from_bits(bits: u64) -> Self {
+    pub(super) fn from_bits(bits: u64) -> Self {
         Self { alloc: (bits >> 32) as u32, offset: i64::from(bits as u32 as i32) }
+    }
+}
+
+/// Calls `f` with each pointer to an object in the bytes of a value of a type. Which member of a union is
+/// a value is not known, so that pointers there do not count.
+pub(super) fn each_pointer(types: &Types, ty: Ty, bytes: &[u8], f: &mut dyn FnMut(Address)) {
+    match *types.kind(ty) {
+        TyKind::Pointer(_) | TyKind::Reference { .. } if types.pointed_function(ty).is_none() => {
+            if let Some((bits, _)) = bytes.split_first_chunk() {
+                f(Address::from_bits(u64::from_le_bytes(*bits)));
+            }
+        }
+        TyKind::Array(element, _) => {
+            let size = types.layout(element).size as usize;
+            let is_aggregate = !matches!(types.kind(element), TyKind::Scalar(_) | TyKind::Vector { .. });
+            if is_aggregate && size > 0 {
+                bytes.chunks_exact(size).for_each(|bytes| each_pointer(types, element, bytes, f));
+            }
+        }
+        TyKind::Record(record) if !types.record(record).is_union => {
+            for field in &types.record(record).fields {
+                let at = bytes.get(field.offset as usize..).unwrap_or_default();
+                each_pointer(types, field.ty.ty, at, f);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -79,9 +119,14 @@ impl Machine<'_, '_> {
 
     /// Whether an address is one of an object, or the end of it.
     pub(super) fn is_within(&self, at: Address) -> bool {
-        let object = (at.alloc as usize).checked_sub(1).and_then(|n| self.memory.get(n));
-        // Of a null pointer only the same address.
-        let size = object.map_or(0, Vec::len);
+        let size = match at.global() {
+            Some(global) => self.types.layout(self.facts.data.global(global).ty).size,
+            // Of a null pointer only the same address.
+            None => {
+                let object = (at.alloc as usize).checked_sub(1).and_then(|n| self.memory.get(n));
+                object.map_or(0, |object| object.len() as u64)
+            }
+        };
         (0..=size as i64).contains(&at.offset)
     }
 
@@ -99,16 +144,30 @@ impl Machine<'_, '_> {
         Ok(at)
     }
 
-    fn slice(&mut self, at: Address, size: usize, span: Span) -> Result<&mut [u8], Fail> {
-        let fail = self.fail(span, "an access outside of its object");
-        let start = usize::try_from(at.offset).map_err(|_| fail.clone())?;
-        let end = start.checked_add(size).ok_or_else(|| fail.clone())?;
-        let alloc = (at.alloc as usize).checked_sub(1).ok_or_else(|| fail.clone())?;
-        self.memory.get_mut(alloc).and_then(|bytes| bytes.get_mut(start..end)).ok_or(fail)
+    fn bytes(&self, at: Address, size: usize, span: Span) -> Result<&[u8], Fail> {
+        let object = match at.global() {
+            Some(global) => Some(&self.facts.data.global(global).bytes),
+            None => (at.alloc as usize).checked_sub(1).and_then(|n| self.memory.get(n)),
+        };
+        let start = usize::try_from(at.offset).ok();
+        let within = object.zip(start).and_then(|(bytes, start)| bytes.get(start..start.checked_add(size)?));
+        within.ok_or_else(|| self.fail(span, "an access outside of its object"))
     }
 
-    fn read_scalar(&mut self, at: Address, scalar: Scalar, span: Span) -> Result<u64, Fail> {
-        let bytes = self.slice(at, scalar.size() as usize, span)?;
+    fn bytes_mut(&mut self, at: Address, size: usize, span: Span) -> Result<&mut [u8], Fail> {
+        let fail = self.fail(span, "an access outside of its object");
+        if at.global().is_some() {
+            return Err(self.fail(span, "constant memory is not written to"));
+        }
+        let object = (at.alloc as usize).checked_sub(1).and_then(|n| self.memory.get_mut(n));
+        let start = usize::try_from(at.offset).ok();
+        let within =
+            object.zip(start).and_then(|(bytes, start)| bytes.get_mut(start..start.checked_add(size)?));
+        within.ok_or(fail)
+    }
+
+    fn read_scalar(&self, at: Address, scalar: Scalar, span: Span) -> Result<u64, Fail> {
+        let bytes = self.bytes(at, scalar.size() as usize, span)?;
         let mut raw = [0u8; 8];
         raw[..bytes.len()].copy_from_slice(bytes);
         Ok(u64::from_le_bytes(raw))
@@ -116,7 +175,7 @@ impl Machine<'_, '_> {
 
     fn write_scalar(&mut self, at: Address, scalar: Scalar, bits: u64, span: Span) -> Result<(), Fail> {
         let size = scalar.size() as usize;
-        self.slice(at, size, span)?.copy_from_slice(&bits.to_le_bytes()[..size]);
+        self.bytes_mut(at, size, span)?.copy_from_slice(&bits.to_le_bytes()[..size]);
         Ok(())
     }
 
@@ -154,7 +213,7 @@ impl Machine<'_, '_> {
                 Some(scalar) => Ok(Val::Scalar(self.read_scalar(at, scalar.into(), span)?)),
                 None => {
                     let size = self.types.layout(ty).size as usize;
-                    Ok(Val::Bytes(self.slice(at, size, span)?.to_vec()))
+                    Ok(Val::Bytes(self.bytes(at, size, span)?.to_vec()))
                 }
             },
         }
@@ -180,8 +239,8 @@ impl Machine<'_, '_> {
     }
 
     /// The bytes that hold a bit-field, as a number.
-    fn bit_window(&mut self, at: Address, bits: BitField, span: Span) -> Result<u128, Fail> {
-        let bytes = self.slice(at, bits.bytes as usize, span)?;
+    fn bit_window(&self, at: Address, bits: BitField, span: Span) -> Result<u128, Fail> {
+        let bytes = self.bytes(at, bits.bytes as usize, span)?;
         Ok(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte)))
     }
 
@@ -209,7 +268,7 @@ impl Machine<'_, '_> {
         let mask = (u128::from(u64::MAX) >> (64 - bits.width)) << bits.shift;
         let window = window & !mask | (u128::from(*value) << bits.shift) & mask;
         let size = bits.bytes as usize;
-        self.slice(at, size, span)?.copy_from_slice(&window.to_le_bytes()[..size]);
+        self.bytes_mut(at, size, span)?.copy_from_slice(&window.to_le_bytes()[..size]);
         Ok(())
     }
 
@@ -248,7 +307,7 @@ impl Machine<'_, '_> {
                 Ok(())
             }
             Val::Bytes(bytes) => {
-                let target = self.slice(at, bytes.len(), span)?;
+                let target = self.bytes_mut(at, bytes.len(), span)?;
                 target.copy_from_slice(bytes);
                 Ok(())
             }

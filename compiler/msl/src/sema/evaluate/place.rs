@@ -1,11 +1,11 @@
 //! Expressions as places: where variables, members, elements and temporaries are.
 //!
-//! Invariant: a variable has one address as long as its frame lives; a global is copied into memory once.
+//! Invariant: a variable has one address as long as its frame lives.
 
 use super::machine::{Fail, Machine};
 use super::memory::{Address, Place, Val};
 use super::value_to_bytes;
-use crate::hir::{Expr, ExprKind, GlobalId, LocalId, ScalarTy, Ty};
+use crate::hir::{Expr, ExprKind, LocalId, ScalarTy, Ty};
 use anymetal_diagnostics::Span;
 
 impl Machine<'_, '_> {
@@ -26,17 +26,6 @@ impl Machine<'_, '_> {
         Err(self.fail(span, "the value of a variable is not known at compile time"))
     }
 
-    /// Where a global is: it is copied into memory when first mentioned.
-    fn global(&mut self, id: GlobalId, span: Span) -> Result<Address, Fail> {
-        if let Some(&at) = self.globals.get(&id) {
-            return Ok(at);
-        }
-        let bytes = self.facts.data.global(id).bytes.clone();
-        let at = self.hold_bytes(bytes, span)?;
-        self.globals.insert(id, at);
-        Ok(at)
-    }
-
     pub(super) fn place(&mut self, expr: &Expr) -> Result<Place, Fail> {
         self.deeper(expr.span, |m| m.place_inner(expr))
     }
@@ -51,7 +40,7 @@ impl Machine<'_, '_> {
                 Ok(Place::Memory(self.allocate(size, span)?, ty))
             }
             ExprKind::Local(local) => Ok(Place::Memory(self.local(*local, span)?, ty)),
-            ExprKind::Global(global) => Ok(Place::Memory(self.global(*global, span)?, ty)),
+            ExprKind::Global(global) => Ok(Place::Memory(Address::of_global(*global), ty)),
             ExprKind::Deref(pointer) => Ok(Place::Memory(self.address(pointer)?, ty)),
             ExprKind::Field(base, record, index) => {
                 let base = self.memory_of(base)?;

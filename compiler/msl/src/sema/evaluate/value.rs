@@ -60,6 +60,12 @@ impl Machine<'_, '_> {
                 let place = self.place(place)?;
                 self.load(&place, span)
             }
+            ExprKind::ArrayDecay(place)
+                if matches!(place.kind, ExprKind::Field(..))
+                    && matches!(self.types.as_array(place.ty.ty), Some((_, 0))) =>
+            {
+                Err(self.fail(span, "an array without a bound is not known at compile time"))
+            }
             ExprKind::AddressOf(place) | ExprKind::ArrayDecay(place) => {
                 self.memory_of(place).map(Val::Pointer)
             }

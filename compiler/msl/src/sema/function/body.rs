@@ -44,9 +44,9 @@ pub(in crate::sema) fn ensure_body(cx: &mut Checker<'_>, id: FuncId) {
     let placeholders = std::mem::take(&mut cx.placeholders);
     let scope = cx.functions.inst(id).scope;
     let span = cx.functions.inst(id).span;
-    let depends = cx.checks_everything && depends(cx, id);
-    let in_template = cx.diagnostics.in_template();
-    cx.diagnostics.set_in_template(in_template || depends);
+    // An instance that depends on nothing unknown is checked as always, also if a template's code needs it.
+    let depends = cx.checks_everything && (depends(cx, id) || cx.scopes.is_in_template(scope));
+    let in_template = cx.diagnostics.set_in_template(depends);
     cx.once(Deferred::Body(id), |cx| {
         cx.in_function(returns, |cx| cx.in_scope(scope, |cx| cx.deeper(span, |cx| check_body(cx, id))));
     });

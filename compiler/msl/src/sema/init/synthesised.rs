@@ -9,7 +9,7 @@ use crate::sema::checker::Checker;
 use crate::sema::fn_context::FnContext;
 use crate::sema::function::{BodyState, FnInst, Origin};
 use crate::sema::special::Source;
-use crate::sema::{assign, call, convert, record, special, stmt};
+use crate::sema::{assign, call, convert, expr, function, record, special, stmt};
 use crate::token::{FpPragmas, Name};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
@@ -27,6 +27,8 @@ pub(in crate::sema) enum Synthesised {
     DefaultConstructor(RecordId),
     /// Constructs a base with this constructor of it, and the other members as declared.
     Inherited(RecordId, FuncId),
+    /// Calls this function of a closure without captures: what a pointer made from the closure points to.
+    Invoker(FuncId),
     /// Copies, or moves, the members of an object or the elements of an array.
     Parts {
         how: Memberwise,
@@ -47,7 +49,11 @@ pub(in crate::sema) fn synthesise(cx: &mut Checker<'_>, which: Synthesised, span
 }
 
 fn new_synthesised(cx: &mut Checker<'_>, which: Synthesised, span: Span) -> FuncId {
+    if let Synthesised::Invoker(call) = which {
+        return new_invoker(cx, call, span);
+    }
     let (what, this, params): (_, _, Rc<[QualTy]>) = match which {
+        Synthesised::Invoker(_) => unreachable!("it is made above"),
         Synthesised::DefaultConstructor(record) => {
             ("(default constructor)", QualTy::plain(cx.records.get(record).ty), Rc::from([]))
         }
@@ -89,11 +95,70 @@ fn new_synthesised(cx: &mut Checker<'_>, which: Synthesised, span: Span) -> Func
     })
 }
 
+fn new_invoker(cx: &mut Checker<'_>, call: FuncId, span: Span) -> FuncId {
+    let ret = function::return_type(cx, call, span);
+    let inst = cx.functions.inst(call);
+    cx.functions.add(FnInst {
+        name: format!("{}(invoker)", inst.name),
+        origin: Origin::Synthesised(Synthesised::Invoker(call)),
+        args: Rc::from([]),
+        scope: inst.scope,
+        params: inst.params.clone(),
+        ret: Some(ret),
+        this: None,
+        state: BodyState::Unchecked,
+        hir: None,
+        trace: cx.diagnostics.trace(),
+        span: inst.span,
+        requested: span,
+        definition: None,
+    })
+}
+
+fn invoker_body(cx: &mut Checker<'_>, id: FuncId, call: FuncId) -> hir::Function {
+    let inst = cx.functions.inst(id);
+    let (span, name, types) = (inst.span, inst.name.clone(), inst.params.clone());
+    let ret = inst.ret.expect("the result of an invoker is known");
+    let closure = cx.functions.inst(call).this.expect("a closure's function has an object");
+    cx.function = FnContext::outside(cx.function.serial);
+    let (mut params, mut args) = (Vec::new(), Vec::new());
+    for &ty in types.iter() {
+        let repr = cx.values().value_repr(ty);
+        let local = cx.function.new_local(Name::EMPTY, repr, span);
+        params.push(local);
+        let place = Expr::place(ExprKind::Local(local), QualTy::plain(repr), span);
+        args.push(Expr::value(ExprKind::Load(Box::new(place)), repr, span));
+    }
+    let object = expr::materialize(Expr::value(ExprKind::Struct(Vec::new()), closure.ty, span));
+    let result = call::function(cx, call, Some(object), args, span);
+    let repr = cx.values().value_repr(ret);
+    let stmt = if ret.ty == Ty::VOID {
+        StmtKind::Expr(result)
+    } else if result.is_place {
+        StmtKind::Return(Some(Expr::value(ExprKind::AddressOf(Box::new(result)), repr, span)))
+    } else {
+        StmtKind::Return(Some(result))
+    };
+    hir::Function {
+        name,
+        params,
+        ret: repr,
+        locals: std::mem::take(&mut cx.function.locals),
+        body: hir::Block { stmts: vec![Stmt { kind: stmt, span }] },
+        fp: FpPragmas::default(),
+        span,
+        linked: None,
+    }
+}
+
 pub(in crate::sema) fn synthesised_body(
     cx: &mut Checker<'_>,
     id: FuncId,
     which: Synthesised,
 ) -> hir::Function {
+    if let Synthesised::Invoker(call) = which {
+        return invoker_body(cx, id, call);
+    }
     let inst = cx.functions.inst(id);
     let (span, name, types) = (inst.span, inst.name.clone(), inst.params.clone());
     let this = inst.this.expect("a synthesised function has an object");
@@ -127,6 +192,7 @@ fn synthesised_stmts(
     span: Span,
 ) {
     match which {
+        Synthesised::Invoker(_) => unreachable!("its body is a call"),
         Synthesised::DefaultConstructor(record) => {
             constructor::clear_bit_fields(cx, record, stmts, span);
             for field in 0..cx.types.record(record).fields.len() as u32 {

@@ -136,10 +136,7 @@ pub(in crate::sema) fn explicit_prefix<'a>(
     let mut explicit = explicit.into_iter();
     for param in params {
         if param.is_pack {
-            let mut elements = Vec::new();
-            for arg in explicit.by_ref() {
-                elements.push(template_args::bind_one(cx, params, &bound, param, arg, scope, span)?);
-            }
+            let elements = template_args::bind_pack(cx, params, &bound, param, &mut explicit, scope, span)?;
             if !elements.is_empty() {
                 bound.push(TArg::Pack(elements.into()));
                 ends_in_pack = true;

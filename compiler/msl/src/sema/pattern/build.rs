@@ -260,6 +260,7 @@ fn of_path<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, params: &'a [TemplateP
                 BuiltinTemplate::Vec => Pat::Vector { elem, len: value(1), packed: false, quals },
                 BuiltinTemplate::PackedVec => Pat::Vector { elem, len: value(1), packed: true, quals },
                 BuiltinTemplate::Matrix => Pat::Matrix { elem, cols: value(1), rows: value(2), quals },
+                BuiltinTemplate::MakeIntegerSeq | BuiltinTemplate::TypePackElement => Pat::Opaque,
             }
         }
         Found::AliasTemplate(alias) => {

@@ -8,14 +8,14 @@ use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
 use crate::sema::checker::Checker;
 use crate::sema::collect::ProgramData;
-use crate::sema::diagnostics::{Deferred, Diagnostics};
+use crate::sema::diagnostics::Deferred;
 use crate::sema::entities::{GlobalVarId, TArg, VarDecl};
 use crate::sema::fn_context::Returns;
 use crate::sema::out_of_line::{Fit, Position};
 use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{
-    alignment, evaluate, init, kernel, out_of_line, record, resolve_type, template_args, variable,
+    alignment, evaluate, expr, init, kernel, out_of_line, record, resolve_type, template_args, variable,
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -207,8 +207,7 @@ fn global_value_of<'a>(
     match static_definition(cx, decl, least) {
         Some(StaticDefinition { variable, scope, is_declaration: true }) => cx.in_scope(scope, |cx| {
             let ty = resolve_type::resolve(cx, &variable.ty);
-            report_no_initialiser(&mut cx.diagnostics, variable, ty);
-            Some((ty, GlobalValue::Failed))
+            Some((ty, without_initialiser(cx, variable, ty)))
         }),
         Some(StaticDefinition { variable, scope, .. }) => {
             cx.in_scope(scope, |cx| value_of_definition(cx, variable))
@@ -241,8 +240,7 @@ fn value_of_definition<'a>(
                 alignment::check_variable(cx, variable, ty);
             }
             if variable.is_extern || cx.types.as_record(ty.ty).is_none() {
-                report_no_initialiser(&mut cx.diagnostics, variable, ty);
-                return Some((ty, GlobalValue::Failed));
+                return Some((ty, without_initialiser(cx, variable, ty)));
             }
             let is_complete = record::complete_type(cx, ty.ty, variable.span);
             if !is_complete || local::refuse_unset_constant(cx, variable, ty) {
@@ -254,12 +252,18 @@ fn value_of_definition<'a>(
     finish_global(cx, ty, value, variable)
 }
 
-fn report_no_initialiser(diagnostics: &mut Diagnostics, variable: &ast::Variable, ty: QualTy) {
-    if !ty.ty.is_error() {
-        let name = variable.declarator.name;
-        let message = format!("constant `{name}` has no initialiser");
-        diagnostics.error("uninitialised-constant", variable.span, message);
+/// Reports a constant without an initialiser.
+fn without_initialiser(cx: &mut Checker<'_>, variable: &ast::Variable, ty: QualTy) -> GlobalValue {
+    if ty.ty.is_error() {
+        return GlobalValue::Failed;
     }
+    let (name, span) = (variable.declarator.name, variable.span);
+    cx.error("uninitialised-constant", span, format!("constant `{name}` has no initialiser"));
+    if cx.types.referent(ty.ty).is_some() {
+        return GlobalValue::Failed;
+    }
+    let global = hir::Global { name: name.to_string(), ty: ty.ty, bytes: Vec::new(), span };
+    GlobalValue::Unset(cx.data.add_global(global))
 }
 
 /// `uint gid [[thread_position_in_grid]];`: as a parameter of the kernel would be, for all functions.
@@ -300,6 +304,17 @@ fn finish_global<'a>(
         false => evaluate::value_of(cx, &value),
     };
     match constant {
+        Ok(constant) if evaluate::has_address(&cx.types, ty.ty, &constant) => {
+            let repr = value.ty.ty;
+            let Some(value) = evaluate::written_out(&mut cx.types, repr, constant, span) else {
+                cx.unsupported(
+                    span,
+                    "a constant union, bit-field or matrix next to addresses is not supported",
+                );
+                return Some((ty, GlobalValue::Failed));
+            };
+            Some((ty, GlobalValue::Derived(Rc::new(value))))
+        }
         Ok(constant) => {
             let bytes = evaluate::value_to_bytes(&cx.types, ty.ty, &constant);
             let name = variable.declarator.name.to_string();
@@ -384,7 +399,15 @@ pub(in crate::sema) fn global_value(cx: &mut Checker<'_>, id: GlobalVarId, span:
                 None => Expr::value(resource, ty.ty, span),
             }
         }
-        GlobalValue::Derived(expr) => Expr { span, ..Expr::clone(expr) },
+        GlobalValue::Derived(expr) => {
+            let value = Expr { span, ..Expr::clone(expr) };
+            match cx.types.referent(ty.ty) {
+                Some(to) => Expr::place(ExprKind::Deref(Box::new(value)), to, span),
+                None if cx.types.as_array(ty.ty).is_some() => expr::materialize(value),
+                None => value,
+            }
+        }
+        GlobalValue::Unset(global) => Expr::place(ExprKind::Global(*global), ty, span),
         GlobalValue::Failed if ty.ty.is_error() => cx.poison(span),
         // Reported; that its type is known finds further errors.
         GlobalValue::Failed => Expr::place(ExprKind::Undef, ty, span),
