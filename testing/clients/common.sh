@@ -32,7 +32,12 @@ begin() {
 registry_crate() {
     [ -z "$source" ] || return 0
     source=$work/$1-$2
-    [ ! -d "$source" ] || return 0
+    copy_crate "$1" "$2"
+}
+
+# copy_crate NAME VERSION: copies a crate from the registry to `$work/NAME-VERSION`.
+copy_crate() {
+    [ ! -d "$work/$1-$2" ] || return 0
     mkdir -p "$work/fetch/src"
     printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n%s = "=%s"\n[workspace]\n' "$1" "$2" \
         >"$work/fetch/Cargo.toml"
@@ -42,7 +47,7 @@ registry_crate() {
         python3 -c 'import json, sys
 packages = json.load(sys.stdin)["packages"]
 print(next(package["manifest_path"] for package in packages if package["name"] == sys.argv[1]))' "$1")
-    cp -r "$(dirname "$manifest")" "$source"
+    cp -r "$(dirname "$manifest")" "$work/$1-$2"
 }
 
 # anymetal ARGUMENTS...: `cargo anymetal` with the library of PREFIX.
@@ -57,8 +62,13 @@ cargo_tests() {
     local status=0
     cd "$source"
     anymetal test --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+    cargo_results "$status"
+}
+
+# cargo_results STATUS: reports what the log of `cargo test` says.
+cargo_results() {
     sed -nE 's/^test (.*) \.\.\. FAILED$/FAILED \1/p' "$log"
-    report "$(total passed)" "$(total failed)" "$(total ignored)" "$status"
+    report "$(total passed)" "$(total failed)" "$(total ignored)" "$1"
 }
 
 # total WORD: a count of the results of all test programs in the log.

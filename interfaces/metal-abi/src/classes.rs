@@ -11,9 +11,10 @@ use crate::foundation::{
 };
 use crate::metal::{
     archive, argument_descriptor, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer,
-    compile_options, compute_encoder, constants, counters, descriptors, device, event, event_listener,
-    functions, heap, indirect, library, log_state, pass, pipeline, pipeline_buffers, queue, render_encoder,
-    render_pass, residency, sampler, stage_input, texture, texture_descriptor,
+    compile_options, compute_encoder, constants, counters, depth_stencil, descriptors, device, event,
+    event_listener, functions, heap, indirect, library, log_state, pass, pipeline, pipeline_buffers, queue,
+    render_encoder, render_pass, render_pipeline, residency, sampler, stage_input, texture,
+    texture_descriptor, vertex_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -125,6 +126,7 @@ classes! { built {
     MTLComputePipelineDescriptor = build::<descriptors::PipelineDescriptor>;
     MTLComputePipelineReflection = build::<pipeline::Reflection>;
     MTLCounterSampleBufferDescriptor = build::<counters::SampleBufferDescriptor>;
+    MTLDepthStencilDescriptor = build::<depth_stencil::DepthStencilDescriptor>;
     MTLFunctionConstant = build::<constants::FunctionConstant>;
     MTLFunctionConstantValues = build::<constants::ConstantValues>;
     MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
@@ -132,6 +134,7 @@ classes! { built {
     MTLIndirectCommandBufferDescriptor = build::<indirect::IndirectDescriptor>;
     MTLLinkedFunctions = build::<functions::LinkedFunctions>;
     MTLLogStateDescriptor = build::<log_state::LogStateDescriptor>;
+    MTLMeshRenderPipelineDescriptor = build::<render_pipeline::MeshPipelineDescriptor>;
     MTLPipelineBufferDescriptor = build::<pipeline_buffers::PipelineBuffer>;
     MTLPipelineBufferDescriptorArray = build::<pipeline_buffers::PipelineBuffers>;
     MTLRenderPassColorAttachmentDescriptor = build::<render_pass::ColorAttachment>;
@@ -141,14 +144,26 @@ classes! { built {
     MTLRenderPassSampleBufferAttachmentDescriptor = build::<render_pass::SampleAttachment>;
     MTLRenderPassSampleBufferAttachmentDescriptorArray = build::<render_pass::SampleAttachments>;
     MTLRenderPassStencilAttachmentDescriptor = build::<render_pass::StencilAttachment>;
+    MTLRenderPipelineColorAttachmentDescriptor = build::<render_pipeline::ColorAttachment>;
+    MTLRenderPipelineColorAttachmentDescriptorArray = build::<render_pipeline::ColorAttachments>;
+    MTLRenderPipelineDescriptor = build::<render_pipeline::RenderPipelineDescriptor>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
     MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
     MTLSharedEventHandle = build::<event::EventHandle>;
     MTLSharedEventListener = build::<event_listener::Listener>;
     MTLStageInputOutputDescriptor = build::<stage_input::StageInputDescriptor>;
+    MTLStencilDescriptor = build::<depth_stencil::StencilDescriptor>;
     MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
     MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
+    MTLTileRenderPipelineColorAttachmentDescriptor = build::<render_pipeline::TileColorAttachment>;
+    MTLTileRenderPipelineColorAttachmentDescriptorArray = build::<render_pipeline::TileColorAttachments>;
+    MTLTileRenderPipelineDescriptor = build::<render_pipeline::TilePipelineDescriptor>;
     MTLVertexAttribute = build::<stage_input::VertexAttribute>;
+    MTLVertexAttributeDescriptor = build::<vertex_descriptor::VertexAttribute>;
+    MTLVertexAttributeDescriptorArray = build::<vertex_descriptor::VertexAttributes>;
+    MTLVertexBufferLayoutDescriptor = build::<vertex_descriptor::VertexLayout>;
+    MTLVertexBufferLayoutDescriptorArray = build::<vertex_descriptor::VertexLayouts>;
+    MTLVertexDescriptor = build::<vertex_descriptor::VertexDescriptor>;
     MTLVisibleFunctionTableDescriptor = build::<functions::TableDescriptor>;
     MPSMatrix = build::<matrix::Matrix>;
     MPSMatrixDescriptor = build::<matrix::MatrixDescriptor>;
@@ -169,6 +184,7 @@ classes! { built {
     AnymetalCounter = build::<counters::Counter>;
     AnymetalCounterSampleBuffer = build::<counters::SampleBuffer>;
     AnymetalCounterSet = build::<counters::CounterSet>;
+    AnymetalDepthStencilState = build::<depth_stencil::DepthStencil>;
     AnymetalDevice = build::<device::Device>;
     AnymetalFence = build::<event::Fence>;
     AnymetalFunction = build::<library::Function>;
@@ -213,24 +229,20 @@ classes! { built {
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptorArray
     MTLAccelerationStructureTriangleGeometryDescriptor MTLArgument
     MTLArrayType
-    MTLDepthStencilDescriptor MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
+    MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
     MTLFunctionStitchingFunctionNode MTLFunctionStitchingGraph MTLFunctionStitchingInputNode
     MTLIOCommandQueueDescriptor
     MTLIndirectInstanceAccelerationStructureDescriptor MTLInstanceAccelerationStructureDescriptor
     MTLIntersectionFunctionDescriptor MTLIntersectionFunctionTableDescriptor
-    MTLLogicalToPhysicalColorAttachmentMap MTLMeshRenderPipelineDescriptor
+    MTLLogicalToPhysicalColorAttachmentMap
     MTLMotionKeyframeData
     MTLPointerType MTLPrimitiveAccelerationStructureDescriptor MTLRasterizationRateLayerArray
     MTLRasterizationRateMapDescriptor MTLRasterizationRateSampleArray
-    MTLRenderPassAttachmentDescriptor MTLRenderPipelineColorAttachmentDescriptor MTLRenderPipelineColorAttachmentDescriptorArray
-    MTLRenderPipelineDescriptor MTLRenderPipelineFunctionsDescriptor MTLRenderPipelineReflection
+    MTLRenderPassAttachmentDescriptor MTLRenderPipelineFunctionsDescriptor MTLRenderPipelineReflection
     MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
     MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
     MTLSharedTextureHandle
-    MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
+    MTLStitchedLibraryDescriptor MTLStructMember
     MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType
-    MTLTextureReferenceType MTLTileRenderPipelineColorAttachmentDescriptor
-    MTLTileRenderPipelineColorAttachmentDescriptorArray MTLTileRenderPipelineDescriptor MTLType
-    MTLVertexAttributeDescriptor MTLVertexAttributeDescriptorArray
-    MTLVertexBufferLayoutDescriptor MTLVertexBufferLayoutDescriptorArray MTLVertexDescriptor
+    MTLTextureReferenceType MTLType
 } }

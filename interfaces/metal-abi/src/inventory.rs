@@ -11,14 +11,20 @@ use crate::runtime::class::Class;
 
 const FILE: &str = "inventory/implemented.txt";
 
+/// Methods that begin so exist only to return an error.
+const REFUSED: &str = "newRenderPipelineStateWith";
+
 fn inventory() -> String {
     let mut lines = BTreeSet::new();
     for class in classes::ALL.iter().copied().filter(|class| class.is_implemented()).map(Class::ready) {
         lines.insert(format!("class {}\n", class.name().to_string_lossy()));
         for class in [Some(class), class.metaclass()].into_iter().flatten() {
             let methods = class.body().methods.clone();
-            let name = |selector: crate::runtime::Sel| selector.name().to_string_lossy().into_owned();
-            lines.extend(methods.iter().map(|method| format!("method {}\n", name(method.selector()))));
+            lines.extend(methods.iter().map(|method| {
+                let selector = method.selector().name().to_string_lossy().into_owned();
+                let kind = if selector.starts_with(REFUSED) { "refused" } else { "method" };
+                format!("{kind} {selector}\n")
+            }));
         }
     }
     lines.into_iter().collect()

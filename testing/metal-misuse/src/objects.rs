@@ -127,6 +127,10 @@ impl Basis {
                     send(device, "newHeapWithDescriptor:", &[descriptor])
                 }
                 "AnymetalFence" => send(device, "newFence", &[]),
+                "AnymetalDepthStencilState" => {
+                    let descriptor = self.made("MTLDepthStencilDescriptor");
+                    send(device, "newDepthStencilStateWithDescriptor:", &[descriptor])
+                }
                 "AnymetalSharedEvent" => send(device, "newSharedEvent", &[]),
                 "MTLSharedEventHandle" => send(self.made("AnymetalSharedEvent"), "newSharedEventHandle", &[]),
                 "AnymetalLibrary" => crate::runtime::retain(self.library),

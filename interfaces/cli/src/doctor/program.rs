@@ -44,7 +44,7 @@ fn findings(uses: &Uses, inventory: &Inventory) -> Vec<Finding> {
         Finding::ok(PART, *kinds, format!("{} used, {} missing", used.len(), missing.len()))
     });
     let summary: Vec<Finding> = summary.collect();
-    let missing = kinds.iter().flat_map(|(_, kind, _, missing)| missing.iter().map(|name| lack(kind, name)));
+    let missing = kinds.iter().flat_map(|(_, kind, _, missing)| missing.iter().map(|name| lack(kind, name, inventory)));
     summary.into_iter().chain(missing).collect()
 }
 
@@ -52,8 +52,11 @@ fn missing(used: &BTreeSet<String>, is_there: impl Fn(&str) -> bool) -> Vec<&str
     used.iter().map(String::as_str).filter(|name| !is_there(name)).collect()
 }
 
-fn lack(kind: &str, name: &str) -> Finding {
+fn lack(kind: &str, name: &str, inventory: &Inventory) -> Finding {
     let (value, advice) = match kind {
+        "method" if inventory.refuses(name) => {
+            ("refused", "it returns an error of the kind Unsupported: only kernel functions run")
+        }
         "symbol" => ("not exported", "the program does not link or load, unless another library has it"),
         "class" => ("not implemented", "a message to it fails with its name"),
         _ => ("no class has it", "a message with it fails with its name, if the program sends one"),
@@ -71,8 +74,12 @@ mod tests {
         let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
         let uses = Uses {
             symbols: set(&["objc_msgSend", "MTLCreateSystemDefaultDevice", "CGRectMake"]),
-            classes: set(&["MTLCompileOptions", "MTLVertexDescriptor"]),
-            selectors: set(&["newCommandQueue", "parallelRenderCommandEncoderWithDescriptor:"]),
+            classes: set(&["MTLCompileOptions", "MTLTensorDescriptor"]),
+            selectors: set(&[
+                "newCommandQueue",
+                "newRenderPipelineStateWithDescriptor:error:",
+                "parallelRenderCommandEncoderWithDescriptor:",
+            ]),
         };
         let found = findings(&uses, &inventory);
         let lines: Vec<String> =
@@ -82,9 +89,10 @@ mod tests {
             [
                 "functions and constants: 3 used, 1 missing",
                 "classes: 2 used, 1 missing",
-                "methods: 2 used, 1 missing",
+                "methods: 3 used, 2 missing",
                 "symbol CGRectMake: not exported",
-                "class MTLVertexDescriptor: not implemented",
+                "class MTLTensorDescriptor: not implemented",
+                "method newRenderPipelineStateWithDescriptor:error:: refused",
                 "method parallelRenderCommandEncoderWithDescriptor:: no class has it",
             ]
         );

@@ -157,13 +157,6 @@ impl NSDictionary {
         super::object(DictionaryIvars { entries: RwLock::new(entries) })
     }
 
-    /// A dictionary with one entry.
-    pub(crate) fn of_one(key: &AnyObject, value: Object) -> Retained<NSDictionary> {
-        let mut entries = Entries::default();
-        entries.put(key, value);
-        NSDictionary::of(entries)
-    }
-
     /// A dictionary of those entries.
     pub(crate) fn of_pairs(pairs: impl IntoIterator<Item = (Object, Object)>) -> Retained<NSDictionary> {
         let mut entries = Entries::default();

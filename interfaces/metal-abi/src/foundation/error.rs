@@ -85,8 +85,26 @@ define_class!(
 impl NSError {
     /// An error with that text as its localized description.
     pub(crate) fn of(domain: &str, code: isize, text: &str) -> Retained<NSError> {
-        let key = NSString::of(constants::LOCALIZED_DESCRIPTION);
-        let user_info = NSDictionary::of_one(&key, NSString::object_of(text));
+        NSError::of_entries(domain, code, [(constants::LOCALIZED_DESCRIPTION, text)])
+    }
+
+    /// An error with that text and another entry in its `userInfo`.
+    pub(crate) fn with_entry(
+        domain: &str,
+        code: isize,
+        text: &str,
+        entry: (&str, &str),
+    ) -> Retained<NSError> {
+        NSError::of_entries(domain, code, [(constants::LOCALIZED_DESCRIPTION, text), entry])
+    }
+
+    fn of_entries<const N: usize>(
+        domain: &str,
+        code: isize,
+        entries: [(&str, &str); N],
+    ) -> Retained<NSError> {
+        let pairs = entries.map(|(key, value)| (NSString::object_of(key), NSString::object_of(value)));
+        let user_info = NSDictionary::of_pairs(pairs);
         super::object(ErrorIvars { domain: NSString::of(domain), code, user_info })
     }
 

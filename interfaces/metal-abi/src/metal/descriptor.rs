@@ -2,14 +2,16 @@
 
 /// Defines a class of properties, each behind a lock, with `init` and copying.
 ///
-/// `values` are copied in and out; `objects` are held, and may be nil (without a
-/// value they are at first); `methods` are further ones.
+/// `values` are copied in and out; `objects` are retained, and may be nil (the initial value unless another is
+/// given); `arrays` are read-only arrays of descriptors, whose elements a copy duplicates; `methods` are further
+/// methods.
 macro_rules! descriptor {
     (
         $(#[$meta:meta])*
         $class:ident = $name:literal, $ivars:ident;
         values { $($value:ident, $set_value:ident: $type:ty = $default:expr, [$($get:tt)+] [$($set:tt)+];)* }
         objects { $($object:ident, $set_object:ident: $object_type:ty $(= $initial:expr)?, [$($get_object:tt)+] [$($put_object:tt)+];)* }
+        $(arrays { $($array:ident: $array_type:ty, [$get_array:ident];)* })?
         $(methods { $($methods:tt)* })?
     ) => {
         #[doc = concat!("The properties of `", $name, "`.")]
@@ -17,6 +19,7 @@ macro_rules! descriptor {
         pub(crate) struct $ivars {
             $($value: std::sync::Mutex<$type>,)*
             $($object: std::sync::Mutex<Option<objc2::rc::Retained<$object_type>>>,)*
+            $($($array: std::sync::Mutex<objc2::rc::Retained<$array_type>>,)*)?
         }
 
         impl Default for $ivars {
@@ -24,6 +27,7 @@ macro_rules! descriptor {
                 $ivars {
                     $($value: std::sync::Mutex::new($default),)*
                     $($object: std::sync::Mutex::new(None$(.or_else(|| Some($initial)))?),)*
+                    $($($array: std::sync::Mutex::new(<$array_type as crate::metal::descriptor_array::Descriptor>::fresh()),)*)?
                 }
             }
         }
@@ -72,6 +76,13 @@ macro_rules! descriptor {
                     }
                 )*
 
+                $($(
+                    #[unsafe(method_id($get_array))]
+                    fn $array(&self) -> objc2::rc::Retained<$array_type> {
+                        self.ivars().$array()
+                    }
+                )*)?
+
                 $($($methods)*)?
             }
         );
@@ -85,6 +96,9 @@ macro_rules! descriptor {
                 crate::foundation::object($ivars {
                     $($value: std::sync::Mutex::new(self.ivars().$value()),)*
                     $($object: std::sync::Mutex::new(self.ivars().$object()),)*
+                    $($($array: std::sync::Mutex::new(
+                        crate::metal::descriptor_array::Descriptor::duplicate(&*self.ivars().$array()),
+                    ),)*)?
                 })
             }
         }
@@ -115,6 +129,26 @@ macro_rules! descriptor {
                     drop(old);
                 }
             )*
+            $($(
+                pub(crate) fn $array(&self) -> objc2::rc::Retained<$array_type> {
+                    crate::metal::descriptor::locked(&self.$array).clone()
+                }
+            )*)?
+
+            /// Gives every property its initial value.
+            fn reset(&self) {
+                let initial = Self::default();
+                $(self.$set_value(initial.$value());)*
+                $(self.$set_object(initial.$object().as_deref());)*
+                $($({
+                    let old = std::mem::replace(
+                        &mut *crate::metal::descriptor::locked(&self.$array),
+                        initial.$array(),
+                    );
+                    // Outside the lock: its end may look at the descriptor.
+                    drop(old);
+                })*)?
+            }
         }
     };
 }

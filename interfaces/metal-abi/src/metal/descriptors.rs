@@ -115,7 +115,13 @@ descriptor! {
         archives, set_archives: NSArray, [binaryArchives] [setBinaryArchives:];
         libraries, set_libraries: NSArray, [preloadedLibraries] [setPreloadedLibraries:];
         inserted, set_inserted: NSArray, [insertLibraries] [setInsertLibraries:];
-        buffers, set_buffers: super::pipeline_buffers::PipelineBuffers = crate::foundation::object(Default::default()), [buffers] [anymetal_setBuffers:];
+    }
+    arrays { buffers: super::pipeline_buffers::PipelineBuffers, [buffers]; }
+    methods {
+        #[unsafe(method(reset))]
+        fn reset(&self) {
+            self.ivars().reset();
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use super::binding::Binding;
 use super::buffer::Buffer;
 use super::compile_options::{CompileOptions, default_options};
 use super::counters::{CounterSet, SAMPLING_POINTS, SampleBuffer, SampleBufferDescriptor};
+use super::depth_stencil::{DepthStencil, DepthStencilDescriptor, DepthStencilIvars};
 use super::descriptors::{
     BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, PipelineProperties, QueueDescriptor,
     ResidencySetDescriptor,
@@ -32,6 +33,9 @@ use super::log_state::{LogState, LogStateDescriptor, log_state_of};
 use super::packed_source::{COMPILED, NotPacked, PackedSource};
 use super::pipeline::{Pipeline, PipelineIvars, Reflection};
 use super::queue::{Order, Queue, QueueIvars};
+use super::render_pipeline::{
+    Graphics, MeshPipelineDescriptor, RenderPipelineDescriptor, TilePipelineDescriptor,
+};
 use super::residency::{ResidencyIvars, ResidencySet};
 use super::resource_options::ResourceOptions;
 use super::sampler::{Sampler, SamplerDescriptor};
@@ -408,6 +412,52 @@ define_class!(
         fn new_described_pipeline_async(&self, descriptor: &PipelineDescriptor, _options: usize, handler: &Block<dyn Fn(*mut AnyObject, *mut AnyObject, *mut NSError)>) {
             const METHOD: &str = "MTLDevice newComputePipelineStateWithDescriptor:options:completionHandler:";
             tell_reflected(self.pipeline(METHOD, descriptor.ivars().function().as_deref(), Some(descriptor)), handler);
+        }
+
+        #[unsafe(method_id(newDepthStencilStateWithDescriptor:))]
+        fn new_depth_stencil(&self, descriptor: &DepthStencilDescriptor) -> Option<Retained<DepthStencil>> {
+            let (device, label) = (self.retain(), descriptor.ivars().label());
+            Some(crate::foundation::object(DepthStencilIvars { device, label }))
+        }
+
+        #[unsafe(method_id(newRenderPipelineStateWithDescriptor:error:))]
+        fn new_render_pipeline(&self, _descriptor: &RenderPipelineDescriptor, error: ErrorOut) -> Option<Retained<NSObject>> {
+            Graphics::Render.refuse(self, &error)
+        }
+
+        #[unsafe(method_id(newRenderPipelineStateWithDescriptor:options:reflection:error:))]
+        fn new_reflected_render_pipeline(&self, _descriptor: &RenderPipelineDescriptor, _options: usize, _reflection: Out<*mut AnyObject>, error: ErrorOut) -> Option<Retained<NSObject>> {
+            Graphics::Render.refuse(self, &error)
+        }
+
+        #[unsafe(method(newRenderPipelineStateWithDescriptor:completionHandler:))]
+        fn new_render_pipeline_async(&self, _descriptor: &RenderPipelineDescriptor, handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>) {
+            Graphics::Render.refuse_later(self, handler);
+        }
+
+        #[unsafe(method(newRenderPipelineStateWithDescriptor:options:completionHandler:))]
+        fn new_reflected_render_pipeline_async(&self, _descriptor: &RenderPipelineDescriptor, _options: usize, handler: &Block<dyn Fn(*mut AnyObject, *mut AnyObject, *mut NSError)>) {
+            Graphics::Render.refuse_reflected_later(self, handler);
+        }
+
+        #[unsafe(method_id(newRenderPipelineStateWithMeshDescriptor:options:reflection:error:))]
+        fn new_mesh_pipeline(&self, _descriptor: &MeshPipelineDescriptor, _options: usize, _reflection: Out<*mut AnyObject>, error: ErrorOut) -> Option<Retained<NSObject>> {
+            Graphics::Mesh.refuse(self, &error)
+        }
+
+        #[unsafe(method(newRenderPipelineStateWithMeshDescriptor:options:completionHandler:))]
+        fn new_mesh_pipeline_async(&self, _descriptor: &MeshPipelineDescriptor, _options: usize, handler: &Block<dyn Fn(*mut AnyObject, *mut AnyObject, *mut NSError)>) {
+            Graphics::Mesh.refuse_reflected_later(self, handler);
+        }
+
+        #[unsafe(method_id(newRenderPipelineStateWithTileDescriptor:options:reflection:error:))]
+        fn new_tile_pipeline(&self, _descriptor: &TilePipelineDescriptor, _options: usize, _reflection: Out<*mut AnyObject>, error: ErrorOut) -> Option<Retained<NSObject>> {
+            Graphics::Tile.refuse(self, &error)
+        }
+
+        #[unsafe(method(newRenderPipelineStateWithTileDescriptor:options:completionHandler:))]
+        fn new_tile_pipeline_async(&self, _descriptor: &TilePipelineDescriptor, _options: usize, handler: &Block<dyn Fn(*mut AnyObject, *mut AnyObject, *mut NSError)>) {
+            Graphics::Tile.refuse_reflected_later(self, handler);
         }
     }
 );

@@ -13,6 +13,12 @@ const ARCHIVE_DOMAIN: &str = "MTLBinaryArchiveDomain";
 const COUNTER_DOMAIN: &str = "MTLCounterErrorDomain";
 const CAPTURE_DOMAIN: &str = "MTLCaptureErrorDomain";
 
+/// The domain of refusals for which Metal has no code, their codes, and the key of the kind
+/// ([`anymetal::ErrorKind`]) in the `userInfo`.
+const OWN_DOMAIN: &str = "AnymetalErrorDomain";
+const OWN_UNSUPPORTED: isize = 1;
+const KIND_KEY: &str = "AnymetalErrorKind";
+
 /// `MTLLibraryError`.
 const LIBRARY_UNSUPPORTED: isize = 1;
 const LIBRARY_INTERNAL: isize = 2;
@@ -111,6 +117,14 @@ pub(crate) fn counter_memory(text: &str) -> Retained<NSError> {
 /// A counter sample buffer that cannot be.
 pub(crate) fn counter_invalid(text: &str) -> Retained<NSError> {
     NSError::of(COUNTER_DOMAIN, COUNTER_INVALID, text)
+}
+
+/// What a device does not support, with what to do instead.
+pub(crate) fn of_unsupported(device: &str, what: &str, alternative: &str) -> Retained<NSError> {
+    let (device, what, alternative) = (device.to_owned(), what.to_owned(), alternative.to_owned());
+    let error = Error::Device(DeviceError::Unsupported { device, what, alternative });
+    let kind = format!("{:?}", error.kind());
+    NSError::with_entry(OWN_DOMAIN, OWN_UNSUPPORTED, &error.to_string(), (KIND_KEY, &kind))
 }
 
 /// Captures.

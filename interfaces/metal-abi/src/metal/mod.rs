@@ -22,6 +22,7 @@ pub(crate) mod compute_encoder;
 pub(crate) mod constants;
 pub(crate) mod counters;
 mod data_type;
+pub(crate) mod depth_stencil;
 pub(crate) mod descriptor;
 mod descriptor_array;
 pub(crate) mod descriptors;
@@ -47,6 +48,7 @@ mod protocols;
 pub(crate) mod queue;
 pub(crate) mod render_encoder;
 pub(crate) mod render_pass;
+pub(crate) mod render_pipeline;
 pub(crate) mod residency;
 pub(crate) mod resource_options;
 pub(crate) mod sampler;
@@ -60,6 +62,7 @@ pub(crate) mod texture_descriptor;
 mod texture_make;
 mod texture_memory;
 mod used;
+pub(crate) mod vertex_descriptor;
 mod worker;
 
 #[cfg(test)]

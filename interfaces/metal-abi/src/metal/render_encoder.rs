@@ -8,6 +8,7 @@ use objc2::runtime::NSObject;
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::commands::check_ended;
+use super::depth_stencil::DepthStencil;
 use super::device::Device;
 use super::event::Fence;
 use super::heap::Heap;
@@ -104,6 +105,8 @@ define_class!(
         fn set_winding(&self, _winding: usize) {}
         #[unsafe(method(setTriangleFillMode:))]
         fn set_fill_mode(&self, _mode: usize) {}
+        #[unsafe(method(setDepthStencilState:))]
+        fn set_depth_stencil(&self, _state: Option<&DepthStencil>) {}
         #[unsafe(method(setStencilReferenceValue:))]
         fn set_stencil(&self, _value: u32) {}
         #[unsafe(method(useResource:usage:))]

@@ -18,7 +18,7 @@ use super::texture_descriptor::RENDER_TARGET;
 use super::violation;
 
 /// How many textures with colours a pass has.
-const MAX_COLORS: usize = 8;
+pub(crate) const MAX_COLORS: usize = 8;
 
 /// How many sample buffers a pass has.
 const MAX_SAMPLE_BUFFERS: usize = 4;

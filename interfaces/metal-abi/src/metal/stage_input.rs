@@ -1,30 +1,28 @@
 //! `MTLStageInputOutputDescriptor` with its attributes and layouts, `MTLAttribute` and
 //! `MTLVertexAttribute`.
 
-use std::sync::Mutex;
-
 use anymetal::reflection::StageInputInfo;
 use anymetal::stage_input::{
     AttributeFormat, BufferLayout, IndexType, StageInRegion, StageInputDescriptor as Description,
     StepFunction,
 };
 use objc2::rc::Retained;
-use objc2::runtime::{AnyObject, NSObject, NSZone};
+use objc2::runtime::{AnyObject, NSObject};
 
 use super::data_type::number_of;
-use super::descriptor::{descriptor, locked};
+use super::descriptor::descriptor;
 use super::descriptor_array::{Descriptor, descriptor_array};
 use super::size::TextureRegion;
 use crate::foundation::{NSArray, NSString};
 
 /// How many attributes and layouts a descriptor has.
-const MAX_ENTRIES: usize = 31;
+pub(crate) const MAX_ENTRIES: usize = 31;
 
 /// `MTLBufferLayoutStrideDynamic`.
 const DYNAMIC_STRIDE: usize = usize::MAX;
 
 /// `MTLStepFunctionPerVertex`, which layouts have at first.
-const PER_VERTEX: usize = 1;
+pub(crate) const PER_VERTEX: usize = 1;
 
 descriptor! {
     /// How threads step through a buffer.
@@ -52,102 +50,38 @@ descriptor_array! { LayoutArray = "MTLBufferLayoutDescriptorArray", LayoutDescri
 
 descriptor_array! { AttributeArray = "MTLAttributeDescriptorArray", AttributeDescriptor, MAX_ENTRIES }
 
-/// The properties of `MTLStageInputOutputDescriptor`.
-#[derive(Debug)]
-struct Properties {
-    layouts: Retained<LayoutArray>,
-    attributes: Retained<AttributeArray>,
-    index_buffer: usize,
-    index_type: usize,
-}
-
-impl Default for Properties {
-    fn default() -> Self {
-        let (layouts, attributes) = (LayoutArray::fresh(), AttributeArray::fresh());
-        Properties { layouts, attributes, index_buffer: 0, index_type: 0 }
+descriptor! {
+    /// The stage-in data of a kernel.
+    StageInputDescriptor = "MTLStageInputOutputDescriptor", StageInputProperties;
+    values {
+        index_buffer, set_index_buffer: usize = 0, [indexBufferIndex] [setIndexBufferIndex:];
+        index_type, set_index_type: usize = 0, [indexType] [setIndexType:];
     }
-}
-
-/// The instance variables of `MTLStageInputOutputDescriptor`.
-#[derive(Debug, Default)]
-pub(crate) struct StageInputIvars(Mutex<Properties>);
-
-define_class!(
-    // SAFETY: `NSObject` asks nothing of those below it.
-    #[unsafe(super(NSObject))]
-    #[name = "MTLStageInputOutputDescriptor"]
-    #[ivars = StageInputIvars]
-    #[derive(Debug)]
-    pub(crate) struct StageInputDescriptor;
-
-    impl StageInputDescriptor {
+    objects {}
+    arrays {
+        layouts: LayoutArray, [layouts];
+        attributes: AttributeArray, [attributes];
+    }
+    methods {
         #[unsafe(method_id(stageInputOutputDescriptor))]
         fn descriptor() -> Retained<Self> {
-            crate::foundation::object(StageInputIvars::default())
-        }
-
-        #[unsafe(method_id(init))]
-        fn init(this: objc2::rc::Allocated<Self>) -> Retained<Self> {
-            crate::foundation::initialized(this, StageInputIvars::default())
-        }
-
-        #[unsafe(method_id(copyWithZone:))]
-        fn copy_with_zone(&self, _zone: *mut NSZone) -> Retained<Self> {
-            let own = locked(&self.ivars().0);
-            let (layouts, attributes) = (own.layouts.duplicate(), own.attributes.duplicate());
-            let (index_buffer, index_type) = (own.index_buffer, own.index_type);
-            let copy = Properties { layouts, attributes, index_buffer, index_type };
-            crate::foundation::object(StageInputIvars(Mutex::new(copy)))
+            Self::fresh()
         }
 
         #[unsafe(method(reset))]
         fn reset(&self) {
-            let before = std::mem::take(&mut *locked(&self.ivars().0));
-            // Outside the lock: its end may look at the descriptor.
-            drop(before);
-        }
-
-        #[unsafe(method_id(layouts))]
-        fn layouts(&self) -> Retained<LayoutArray> {
-            locked(&self.ivars().0).layouts.clone()
-        }
-
-        #[unsafe(method_id(attributes))]
-        fn attributes(&self) -> Retained<AttributeArray> {
-            locked(&self.ivars().0).attributes.clone()
-        }
-
-        #[unsafe(method(indexBufferIndex))]
-        fn index_buffer(&self) -> usize {
-            locked(&self.ivars().0).index_buffer
-        }
-
-        #[unsafe(method(setIndexBufferIndex:))]
-        fn set_index_buffer(&self, index: usize) {
-            locked(&self.ivars().0).index_buffer = index;
-        }
-
-        #[unsafe(method(indexType))]
-        fn index_type(&self) -> usize {
-            locked(&self.ivars().0).index_type
-        }
-
-        #[unsafe(method(setIndexType:))]
-        fn set_index_type(&self, value: usize) {
-            locked(&self.ivars().0).index_type = value;
+            self.ivars().reset();
         }
     }
-);
+}
 
 impl StageInputDescriptor {
     /// What it says, or what of it no pipeline can have.
     pub(crate) fn description(&self) -> Result<Description, String> {
-        let (layouts, attributes, index_buffer, index_type) = {
-            let own = locked(&self.ivars().0);
-            (own.layouts.ivars().known(), own.attributes.ivars().known(), own.index_buffer, own.index_type)
-        };
-        let ty = if index_type == 1 { IndexType::U32 } else { IndexType::U16 };
-        let mut described = Description::new().indices(narrow(index_buffer), ty);
+        let own = self.ivars();
+        let (layouts, attributes) = (own.layouts().ivars().known(), own.attributes().ivars().known());
+        let ty = if own.index_type() == 1 { IndexType::U32 } else { IndexType::U16 };
+        let mut described = Description::new().indices(narrow(own.index_buffer()), ty);
         for (number, attribute) in attributes {
             let properties = attribute.ivars();
             if properties.format() == 0 {

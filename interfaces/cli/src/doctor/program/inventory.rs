@@ -43,6 +43,7 @@ const FRAMEWORK_PREFIXES: [&str; 5] = ["CF", "CG", "MPS", "MTL", "NS"];
 pub(super) struct Inventory {
     classes: BTreeSet<&'static str>,
     selectors: BTreeSet<&'static str>,
+    refused: BTreeSet<&'static str>,
     symbols: BTreeSet<&'static str>,
     declared_classes: BTreeSet<&'static str>,
     declared_selectors: BTreeSet<&'static str>,
@@ -57,6 +58,7 @@ impl Inventory {
         Inventory {
             classes: named(IMPLEMENTED, "class"),
             selectors: named(IMPLEMENTED, "method"),
+            refused: named(IMPLEMENTED, "refused"),
             symbols: named(SYMBOLS, "symbol"),
             declared_classes: named(DECLARED, "class"),
             declared_selectors: named(DECLARED, "method"),
@@ -69,6 +71,11 @@ impl Inventory {
 
     pub(super) fn has_selector(&self, name: &str) -> bool {
         self.selectors.contains(name)
+    }
+
+    /// Whether the method exists only to return an error.
+    pub(super) fn refuses(&self, name: &str) -> bool {
+        self.refused.contains(name)
     }
 
     pub(super) fn has_symbol(&self, name: &str) -> bool {

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use objc2::rc::Retained;
+use objc2::runtime::AnyObject;
 use objc2::{class, msg_send};
 
 use super::textures::{plane, region, texture};
@@ -249,5 +250,137 @@ fn rules_of_passes_that_clear() {
     for place in [[1, 0, 0], [0, 1, 0], [0, 0, 1], [usize::MAX; 3]] {
         let beyond = failure(|| encode_clear(&setup.command_buffer(), &target, Some([0.0; 4]), place));
         assert!(beyond.contains("renderCommandEncoderWithDescriptor:"), "{beyond}");
+    }
+}
+
+/// The domain and code of an error, and the kind in its `userInfo`.
+fn parts(error: &NSError) -> (String, isize, Option<String>) {
+    // SAFETY: the classes have these methods.
+    unsafe {
+        let domain: Retained<NSString> = msg_send![error, domain];
+        let code: isize = msg_send![error, code];
+        let user_info: Id = msg_send![error, userInfo];
+        let kind: Option<Retained<NSString>> =
+            msg_send![&*user_info, objectForKey: &*NSString::of("AnymetalErrorKind")];
+        (domain.to_string(), code, kind.map(|kind| kind.to_string()))
+    }
+}
+
+fn new(class: &objc2::runtime::AnyClass) -> Id {
+    // SAFETY: all classes of the tests have the method.
+    unsafe { msg_send![class, new] }
+}
+
+#[test]
+fn graphics_pipelines_are_refused_with_the_kind_of_the_error() {
+    let device = device();
+    let library = library(&device, SOURCE).unwrap();
+    let mut errors: Vec<Retained<NSError>> = Vec::new();
+    let descriptor = new(class!(MTLRenderPipelineDescriptor));
+    // SAFETY: the classes have these methods, and the places are the test's own.
+    unsafe {
+        let () = msg_send![&*descriptor, setVertexFunction: &*function(&library, "shade")];
+        let () = msg_send![&*descriptor, setFragmentFunction: &*function(&library, "paint")];
+        let mut error: *mut NSError = std::ptr::null_mut();
+        let made: Option<Id> =
+            msg_send![&*device, newRenderPipelineStateWithDescriptor: &*descriptor, error: &mut error];
+        assert!(made.is_none());
+        errors.extend(Retained::retain(error));
+        let reflection: *mut *mut AnyObject = std::ptr::null_mut();
+        let made: Option<Id> = msg_send![
+            &*device, newRenderPipelineStateWithDescriptor: &*descriptor, options: 0usize, reflection: reflection,
+            error: &mut error
+        ];
+        assert!(made.is_none());
+        errors.extend(Retained::retain(error));
+        let mesh = new(class!(MTLMeshRenderPipelineDescriptor));
+        let () = msg_send![&*mesh, setMeshFunction: &*function(&library, "emit")];
+        let made: Option<Id> = msg_send![
+            &*device, newRenderPipelineStateWithMeshDescriptor: &*mesh, options: 0usize, reflection: reflection,
+            error: &mut error
+        ];
+        assert!(made.is_none());
+        errors.extend(Retained::retain(error));
+        let tile = new(class!(MTLTileRenderPipelineDescriptor));
+        let made: Option<Id> = msg_send![
+            &*device, newRenderPipelineStateWithTileDescriptor: &*tile, options: 0usize, reflection: reflection,
+            error: &mut error
+        ];
+        assert!(made.is_none());
+        errors.extend(Retained::retain(error));
+    }
+    assert_eq!(errors.len(), 4);
+    for error in errors {
+        let expected = ("AnymetalErrorDomain".to_owned(), 1, Some("Unsupported".to_owned()));
+        assert_eq!(parts(&error), expected, "{}", error.text());
+    }
+}
+
+#[test]
+fn handlers_of_graphics_pipelines_receive_the_refusal() {
+    let device = device();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let report = move |made: *mut AnyObject, error: *mut NSError| {
+        // SAFETY: the error lives until the handler returns.
+        let error = unsafe { Retained::retain(error) }.expect("an error");
+        sender.send((made.is_null(), parts(&error).2)).unwrap();
+    };
+    let reflected = report.clone();
+    let handler = block2::RcBlock::new(report);
+    let reflected =
+        block2::RcBlock::new(move |made: *mut AnyObject, reflection: *mut AnyObject, error: *mut NSError| {
+            assert!(reflection.is_null());
+            reflected(made, error);
+        });
+    let render = new(class!(MTLRenderPipelineDescriptor));
+    let mesh = new(class!(MTLMeshRenderPipelineDescriptor));
+    let tile = new(class!(MTLTileRenderPipelineDescriptor));
+    // SAFETY: the class has these methods.
+    unsafe {
+        let () = msg_send![
+            &*device, newRenderPipelineStateWithDescriptor: &*render, completionHandler: &*handler
+        ];
+        let () = msg_send![
+            &*device, newRenderPipelineStateWithDescriptor: &*render, options: 0usize,
+            completionHandler: &*reflected
+        ];
+        let () = msg_send![
+            &*device, newRenderPipelineStateWithMeshDescriptor: &*mesh, options: 0usize,
+            completionHandler: &*reflected
+        ];
+        let () = msg_send![
+            &*device, newRenderPipelineStateWithTileDescriptor: &*tile, options: 0usize,
+            completionHandler: &*reflected
+        ];
+    }
+    let expected = (true, Some("Unsupported".to_owned()));
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), vec![expected; 4]);
+}
+
+#[test]
+fn copies_of_descriptors_have_arrays_of_their_own_and_reset_gives_initial_values() {
+    let descriptor = new(class!(MTLRenderPipelineDescriptor));
+    // SAFETY: the classes have these methods.
+    unsafe {
+        let format = |of: &Id| -> usize {
+            let colors: Id = msg_send![&**of, colorAttachments];
+            let color: Id = msg_send![&*colors, objectAtIndexedSubscript: 0usize];
+            msg_send![&*color, pixelFormat]
+        };
+        let set_format = |of: &Id, format: usize| {
+            let colors: Id = msg_send![&**of, colorAttachments];
+            let color: Id = msg_send![&*colors, objectAtIndexedSubscript: 0usize];
+            let () = msg_send![&*color, setPixelFormat: format];
+        };
+        set_format(&descriptor, 70);
+        let () = msg_send![&*descriptor, setSampleCount: 4usize];
+        let copy: Id = msg_send![&*descriptor, copy];
+        set_format(&copy, 80);
+        assert_eq!((format(&descriptor), format(&copy)), (70, 80));
+        let samples: usize = msg_send![&*copy, rasterSampleCount];
+        assert_eq!(samples, 4);
+        let () = msg_send![&*copy, reset];
+        let samples: usize = msg_send![&*copy, sampleCount];
+        assert_eq!((format(&copy), samples, format(&descriptor)), (0, 1, 70));
     }
 }
