@@ -11,10 +11,9 @@ use crate::foundation::{
 };
 use crate::metal::{
     archive, argument_descriptor, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer,
-    compile_options, compute_encoder, constants, counters, depth_stencil, descriptors, device, event,
-    event_listener, functions, heap, indirect, library, log_state, pass, pipeline, pipeline_buffers, queue,
-    render_encoder, render_pass, render_pipeline, residency, sampler, stage_input, texture,
-    texture_descriptor, vertex_descriptor,
+    compile_options, compute_encoder, constants, counters, descriptors, device, event, event_listener,
+    functions, heap, indirect, library, log_state, pass, pipeline, queue, render_encoder, render_pass,
+    render_pipeline, residency, sampler, stage_input, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -126,7 +125,7 @@ classes! { built {
     MTLComputePipelineDescriptor = build::<descriptors::PipelineDescriptor>;
     MTLComputePipelineReflection = build::<pipeline::Reflection>;
     MTLCounterSampleBufferDescriptor = build::<counters::SampleBufferDescriptor>;
-    MTLDepthStencilDescriptor = build::<depth_stencil::DepthStencilDescriptor>;
+    MTLDepthStencilDescriptor = build::<render_pipeline::DepthStencilDescriptor>;
     MTLFunctionConstant = build::<constants::FunctionConstant>;
     MTLFunctionConstantValues = build::<constants::ConstantValues>;
     MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
@@ -135,8 +134,8 @@ classes! { built {
     MTLLinkedFunctions = build::<functions::LinkedFunctions>;
     MTLLogStateDescriptor = build::<log_state::LogStateDescriptor>;
     MTLMeshRenderPipelineDescriptor = build::<render_pipeline::MeshPipelineDescriptor>;
-    MTLPipelineBufferDescriptor = build::<pipeline_buffers::PipelineBuffer>;
-    MTLPipelineBufferDescriptorArray = build::<pipeline_buffers::PipelineBuffers>;
+    MTLPipelineBufferDescriptor = build::<descriptors::PipelineBuffer>;
+    MTLPipelineBufferDescriptorArray = build::<descriptors::PipelineBuffers>;
     MTLRenderPassColorAttachmentDescriptor = build::<render_pass::ColorAttachment>;
     MTLRenderPassColorAttachmentDescriptorArray = build::<render_pass::ColorAttachments>;
     MTLRenderPassDepthAttachmentDescriptor = build::<render_pass::DepthAttachment>;
@@ -152,18 +151,18 @@ classes! { built {
     MTLSharedEventHandle = build::<event::EventHandle>;
     MTLSharedEventListener = build::<event_listener::Listener>;
     MTLStageInputOutputDescriptor = build::<stage_input::StageInputDescriptor>;
-    MTLStencilDescriptor = build::<depth_stencil::StencilDescriptor>;
+    MTLStencilDescriptor = build::<render_pipeline::StencilDescriptor>;
     MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
     MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
     MTLTileRenderPipelineColorAttachmentDescriptor = build::<render_pipeline::TileColorAttachment>;
     MTLTileRenderPipelineColorAttachmentDescriptorArray = build::<render_pipeline::TileColorAttachments>;
     MTLTileRenderPipelineDescriptor = build::<render_pipeline::TilePipelineDescriptor>;
     MTLVertexAttribute = build::<stage_input::VertexAttribute>;
-    MTLVertexAttributeDescriptor = build::<vertex_descriptor::VertexAttribute>;
-    MTLVertexAttributeDescriptorArray = build::<vertex_descriptor::VertexAttributes>;
-    MTLVertexBufferLayoutDescriptor = build::<vertex_descriptor::VertexLayout>;
-    MTLVertexBufferLayoutDescriptorArray = build::<vertex_descriptor::VertexLayouts>;
-    MTLVertexDescriptor = build::<vertex_descriptor::VertexDescriptor>;
+    MTLVertexAttributeDescriptor = build::<render_pipeline::VertexAttribute>;
+    MTLVertexAttributeDescriptorArray = build::<render_pipeline::VertexAttributes>;
+    MTLVertexBufferLayoutDescriptor = build::<render_pipeline::VertexLayout>;
+    MTLVertexBufferLayoutDescriptorArray = build::<render_pipeline::VertexLayouts>;
+    MTLVertexDescriptor = build::<render_pipeline::VertexDescriptor>;
     MTLVisibleFunctionTableDescriptor = build::<functions::TableDescriptor>;
     MPSMatrix = build::<matrix::Matrix>;
     MPSMatrixDescriptor = build::<matrix::MatrixDescriptor>;
@@ -184,7 +183,7 @@ classes! { built {
     AnymetalCounter = build::<counters::Counter>;
     AnymetalCounterSampleBuffer = build::<counters::SampleBuffer>;
     AnymetalCounterSet = build::<counters::CounterSet>;
-    AnymetalDepthStencilState = build::<depth_stencil::DepthStencil>;
+    AnymetalDepthStencilState = build::<render_pipeline::DepthStencil>;
     AnymetalDevice = build::<device::Device>;
     AnymetalFence = build::<event::Fence>;
     AnymetalFunction = build::<library::Function>;

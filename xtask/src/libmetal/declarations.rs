@@ -55,10 +55,24 @@ pub(crate) struct Interface {
 }
 
 pub(crate) struct Method {
+    /// As `objc2` writes it: an error that becomes the result is `error:_`.
     pub(crate) selector: String,
+    pub(crate) is_optional: bool,
     pub(crate) of_class: bool,
     pub(crate) parameters: Vec<(String, Type)>,
     pub(crate) result: Option<Type>,
+}
+
+impl Method {
+    /// The selector.
+    pub(crate) fn name(&self) -> &str {
+        self.selector.strip_suffix('_').filter(|_| self.has_error()).unwrap_or(&self.selector)
+    }
+
+    /// Whether the last argument is a place for an error.
+    pub(crate) fn has_error(&self) -> bool {
+        self.selector.ends_with(":_")
+    }
 }
 
 impl Declarations {
@@ -240,7 +254,8 @@ fn method(attributes: &[Attribute], signature: &Signature) -> Option<Method> {
         syn::ReturnType::Default => None,
         syn::ReturnType::Type(_, result) => Some((**result).clone()),
     };
-    Some(Method { selector, of_class: !has_receiver, parameters, result })
+    let is_optional = attributes.iter().any(|attribute| attribute.path().is_ident("optional"));
+    Some(Method { selector, is_optional, of_class: !has_receiver, parameters, result })
 }
 
 fn parameters(signature: &Signature) -> Vec<(String, Type)> {

@@ -286,10 +286,7 @@ impl<'a> Writer<'a> {
     fn method(&self, method: &Method) -> Option<String> {
         let result = self.types.result(method.result.as_ref())?;
         let sign = if method.of_class { '+' } else { '-' };
-        let (selector, has_error) = match method.selector.strip_suffix('_') {
-            Some(selector) => (selector, true),
-            None => (method.selector.as_str(), false),
-        };
+        let (selector, has_error) = (method.name(), method.has_error());
         if !selector.contains(':') {
             let getter = selector.strip_prefix("is").filter(|_| result == "BOOL" && !method.of_class);
             return Some(match getter.and_then(uncapitalised) {

@@ -7,6 +7,7 @@
 
 mod constants;
 mod declarations;
+mod encoding;
 mod header;
 mod types;
 
@@ -122,14 +123,25 @@ fn read_declarations(root: &Path) -> io::Result<(Vec<PathBuf>, Declarations)> {
     Ok((files, declarations))
 }
 
-/// The names of Metal's classes and methods, a line each.
+/// The names of Metal's classes and methods, and the methods of its protocols with their type encodings,
+/// one on each line.
 fn declared(root: &Path) -> io::Result<String> {
     let (_, declarations) = read_declarations(root)?;
     let interfaces = declarations.classes.values().chain(declarations.protocols.values());
     let methods = interfaces.flat_map(|interface| &interface.methods);
-    let methods = methods.map(|method| format!("method {}\n", method.selector));
+    let methods = methods.map(|method| format!("method {}\n", method.name()));
     let classes = declarations.classes.keys().map(|name| format!("class {name}\n"));
-    Ok(classes.chain(methods).collect::<BTreeSet<String>>().into_iter().collect())
+    let encodings = encoding::Encodings::new(&declarations);
+    let protocols = declarations.protocols.iter().flat_map(|(name, protocol)| {
+        let of_instances = protocol.methods.iter().filter(|method| !method.of_class);
+        let encodings = &encodings;
+        of_instances.map(move |method| {
+            let (selector, types) = (method.name(), encodings.method(method));
+            let required = if method.is_optional { "optional" } else { "required" };
+            format!("protocol {name} {required} {selector} {types}\n")
+        })
+    });
+    Ok(classes.chain(methods).chain(protocols).collect::<BTreeSet<String>>().into_iter().collect())
 }
 
 fn install_headers(root: &Path, prefix: &Path) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! A source in the form of `objc2-metal`'s, and the header that is written from it.
 
 use super::declarations::Declarations;
+use super::encoding::Encodings;
 use super::header;
 
 const SOURCE: &str = r#"
@@ -116,4 +117,18 @@ fn what_is_needed_is_declared_first() {
     let place = |text: &str| header.find(text).unwrap_or_else(|| panic!("{text} is missing"));
     assert!(place("} MTLSides;") < place("} MTLBox;"));
     assert!(place("@interface MTLBase") < place("@interface MTLDerived : MTLBase"));
+}
+
+#[test]
+fn methods_have_type_encodings() {
+    let mut declarations = Declarations::default();
+    declarations.read(SOURCE).unwrap();
+    let encodings = Encodings::new(&declarations);
+    let encoded = |selector: &str| {
+        let interfaces = declarations.protocols.values().chain(declarations.classes.values());
+        let method = interfaces.flat_map(|of| &of.methods).find(|method| method.name() == selector);
+        encodings.method(method.unwrap_or_else(|| panic!("{selector} is missing")))
+    };
+    let methods = ["isHeadless", "contents", "makeWith:count:error:", "setBytes:type:handler:", "setNames:"];
+    assert_eq!(methods.map(encoded), ["C@:", "^v@:", "@@:@Q^@", "v@:^vQ@?", "v@:@"]);
 }

@@ -2,9 +2,9 @@
 
 /// Defines a class of properties, each behind a lock, with `init` and copying.
 ///
-/// `values` are copied in and out; `objects` are retained, and may be nil (the initial value unless another is
-/// given); `arrays` are read-only arrays of descriptors, whose elements a copy duplicates; `methods` are further
-/// methods.
+/// `values` are copied in and out; `objects` are retained, and may be nil (the initial value unless another
+/// is given); `arrays` are read-only arrays of descriptors, whose elements a copy duplicates; `methods` are
+/// further methods.
 macro_rules! descriptor {
     (
         $(#[$meta:meta])*
@@ -135,7 +135,7 @@ macro_rules! descriptor {
                 }
             )*)?
 
-            /// Gives every property its initial value.
+            /// Sets every property to its initial value.
             fn reset(&self) {
                 let initial = Self::default();
                 $(self.$set_value(initial.$value());)*

@@ -4,6 +4,8 @@ use objc2::rc::Retained;
 use objc2::runtime::AnyObject;
 
 use super::descriptor::descriptor;
+use super::descriptor_array::descriptor_array;
+use super::dispatches::MAX_BUFFERS;
 use super::resource_options::ResourceOptions;
 use crate::foundation::url::NSURL;
 use crate::foundation::{NSArray, NSString};
@@ -96,6 +98,16 @@ descriptor! {
 }
 
 descriptor! {
+    /// Whether a buffer changes while a pipeline's kernel may use it: a promise of the program, which has no
+    /// effect here.
+    PipelineBuffer = "MTLPipelineBufferDescriptor", PipelineBufferProperties;
+    values { mutability, set_mutability: usize = 0, [mutability] [setMutability:]; }
+    objects {}
+}
+
+descriptor_array! { PipelineBuffers = "MTLPipelineBufferDescriptorArray", PipelineBuffer, MAX_BUFFERS }
+
+descriptor! {
     /// What pipeline to make.
     PipelineDescriptor = "MTLComputePipelineDescriptor", PipelineProperties;
     values {
@@ -116,7 +128,7 @@ descriptor! {
         libraries, set_libraries: NSArray, [preloadedLibraries] [setPreloadedLibraries:];
         inserted, set_inserted: NSArray, [insertLibraries] [setInsertLibraries:];
     }
-    arrays { buffers: super::pipeline_buffers::PipelineBuffers, [buffers]; }
+    arrays { buffers: PipelineBuffers, [buffers]; }
     methods {
         #[unsafe(method(reset))]
         fn reset(&self) {

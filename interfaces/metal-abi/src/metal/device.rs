@@ -18,7 +18,6 @@ use super::binding::Binding;
 use super::buffer::Buffer;
 use super::compile_options::{CompileOptions, default_options};
 use super::counters::{CounterSet, SAMPLING_POINTS, SampleBuffer, SampleBufferDescriptor};
-use super::depth_stencil::{DepthStencil, DepthStencilDescriptor, DepthStencilIvars};
 use super::descriptors::{
     BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, PipelineProperties, QueueDescriptor,
     ResidencySetDescriptor,
@@ -34,7 +33,8 @@ use super::packed_source::{COMPILED, NotPacked, PackedSource};
 use super::pipeline::{Pipeline, PipelineIvars, Reflection};
 use super::queue::{Order, Queue, QueueIvars};
 use super::render_pipeline::{
-    Graphics, MeshPipelineDescriptor, RenderPipelineDescriptor, TilePipelineDescriptor,
+    DepthStencil, DepthStencilDescriptor, DepthStencilIvars, Graphics, MeshPipelineDescriptor,
+    RenderPipelineDescriptor, TilePipelineDescriptor,
 };
 use super::residency::{ResidencyIvars, ResidencySet};
 use super::resource_options::ResourceOptions;

@@ -1,11 +1,16 @@
 //! The protocols that Metal's objects conform to.
 //!
-//! Programs ask for them by name (`objc_getProtocol("MTLDevice")`) and whether an object conforms to one.
-//! Those of Metal 4 are left out, since nothing here conforms to them. Their methods are not listed.
+//! Programs look them up by name (`objc_getProtocol("MTLDevice")`) and test whether an object conforms.
+//! The protocols of Metal 4 are left out, since nothing here conforms to them. The methods are those that
+//! Apple declares, whether objects have them here or not.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
+use crate::runtime::Sel;
 use crate::runtime::protocol;
+
+/// Written by `cargo xtask libmetal --declared` from `objc2-metal`.
+const NAMES: &str = include_str!("../../inventory/declared.txt");
 
 /// The protocols of `Metal/*.h` with the one that each adopts besides `NSObject`.
 const DECLARED: &[(&CStr, Option<&CStr>)] = &[
@@ -76,6 +81,18 @@ extern "C" fn register() {
         for adopted in adopted.into_iter().chain([c"NSObject"]) {
             declared.adopt(protocol::named_or_new(adopted).0);
         }
+    }
+    NAMES.lines().filter_map(|line| line.strip_prefix("protocol ")).for_each(add_method);
+}
+
+/// Adds the method of a line: the name of the protocol, whether it is required, its selector, and its types.
+fn add_method(line: &str) {
+    let mut words = line.split(' ').map(|word| CString::new(word).expect("the list has no zeros"));
+    let mut word = || words.next().expect("a line has four words");
+    let (name, need, selector, types) = (word(), word(), word(), word());
+    if let Some(protocol) = protocol::named(&name) {
+        let types: &'static CStr = Box::leak(types.into_boxed_c_str());
+        protocol.add_method(Sel::of(&selector), types, (&*need == c"required", true));
     }
 }
 

@@ -1,4 +1,5 @@
-//! The descriptors of render pipelines, which keep their properties, and the refusal of the pipelines.
+//! The descriptors of render pipelines, vertices, depth and stencil, which keep their properties, and the
+//! refusal of the pipelines.
 //!
 //! anymetal runs no graphics functions. Programs fill descriptors in before they request a pipeline, so the
 //! descriptors exist, and the device answers every request with [`errors::of_unsupported`].
@@ -11,20 +12,23 @@ use objc2::runtime::{AnyObject, Bool, NSObject};
 
 use super::descriptor::descriptor;
 use super::descriptor_array::{Descriptor, descriptor_array};
+use super::descriptors::PipelineBuffers;
 use super::device::Device;
 use super::errors;
 use super::functions::LinkedFunctions;
 use super::library::Function;
-use super::pipeline_buffers::PipelineBuffers;
 use super::render_pass::MAX_COLORS;
 use super::size::Size;
-use super::vertex_descriptor::VertexDescriptor;
+use super::stage_input::{MAX_ENTRIES, PER_VERTEX};
 use crate::arguments::ErrorOut;
 use crate::foundation::{NSArray, NSError, NSString};
 
 /// `MTLBlendFactorOne` and `MTLColorWriteMaskAll`.
 const BLEND_ONE: usize = 1;
 const WRITE_ALL: usize = 15;
+
+/// `MTLCompareFunctionAlways`.
+const ALWAYS: usize = 7;
 
 /// Metal's initial value of `maxTessellationFactor`.
 const MAX_TESSELLATION_FACTOR: usize = 16;
@@ -48,6 +52,54 @@ descriptor! {
 
 descriptor_array! {
     ColorAttachments = "MTLRenderPipelineColorAttachmentDescriptorArray", ColorAttachment, MAX_COLORS
+}
+
+descriptor! {
+    /// How vertices step through a buffer.
+    VertexLayout = "MTLVertexBufferLayoutDescriptor", VertexLayoutProperties;
+    values {
+        stride, set_stride: usize = 0, [stride] [setStride:];
+        step_function, set_step_function: usize = PER_VERTEX, [stepFunction] [setStepFunction:];
+        step_rate, set_step_rate: usize = 1, [stepRate] [setStepRate:];
+    }
+    objects {}
+}
+
+descriptor! {
+    /// The format and place of an attribute.
+    VertexAttribute = "MTLVertexAttributeDescriptor", VertexAttributeProperties;
+    values {
+        format, set_format: usize = 0, [format] [setFormat:];
+        offset, set_offset: usize = 0, [offset] [setOffset:];
+        buffer_index, set_buffer_index: usize = 0, [bufferIndex] [setBufferIndex:];
+    }
+    objects {}
+}
+
+descriptor_array! { VertexLayouts = "MTLVertexBufferLayoutDescriptorArray", VertexLayout, MAX_ENTRIES }
+
+descriptor_array! { VertexAttributes = "MTLVertexAttributeDescriptorArray", VertexAttribute, MAX_ENTRIES }
+
+descriptor! {
+    /// The input of a vertex function.
+    VertexDescriptor = "MTLVertexDescriptor", VertexProperties;
+    values {}
+    objects {}
+    arrays {
+        layouts: VertexLayouts, [layouts];
+        attributes: VertexAttributes, [attributes];
+    }
+    methods {
+        #[unsafe(method_id(vertexDescriptor))]
+        fn descriptor() -> Retained<Self> {
+            Self::fresh()
+        }
+
+        #[unsafe(method(reset))]
+        fn reset(&self) {
+            self.ivars().reset();
+        }
+    }
 }
 
 descriptor! {
@@ -198,6 +250,62 @@ descriptor! {
         }
     }
 }
+
+descriptor! {
+    /// How a face compares with and writes stencils.
+    StencilDescriptor = "MTLStencilDescriptor", StencilProperties;
+    values {
+        compare, set_compare: usize = ALWAYS, [stencilCompareFunction] [setStencilCompareFunction:];
+        stencil_failure, set_stencil_failure: usize = 0, [stencilFailureOperation] [setStencilFailureOperation:];
+        depth_failure, set_depth_failure: usize = 0, [depthFailureOperation] [setDepthFailureOperation:];
+        pass, set_pass: usize = 0, [depthStencilPassOperation] [setDepthStencilPassOperation:];
+        read_mask, set_read_mask: u32 = u32::MAX, [readMask] [setReadMask:];
+        write_mask, set_write_mask: u32 = u32::MAX, [writeMask] [setWriteMask:];
+    }
+    objects {}
+}
+
+descriptor! {
+    /// How draws compare with and write depths.
+    DepthStencilDescriptor = "MTLDepthStencilDescriptor", DepthStencilProperties;
+    values {
+        compare, set_compare: usize = ALWAYS, [depthCompareFunction] [setDepthCompareFunction:];
+        writes, set_writes: Bool = Bool::NO, [isDepthWriteEnabled] [setDepthWriteEnabled:];
+    }
+    objects {
+        label, set_label: NSString, [label] [setLabel:];
+        front, set_front: StencilDescriptor = StencilDescriptor::fresh(), [frontFaceStencil] [setFrontFaceStencil:];
+        back, set_back: StencilDescriptor = StencilDescriptor::fresh(), [backFaceStencil] [setBackFaceStencil:];
+    }
+}
+
+/// The instance variables of a state.
+#[derive(Debug)]
+pub(crate) struct DepthStencilIvars {
+    pub(crate) device: Retained<Device>,
+    pub(crate) label: Option<Retained<NSString>>,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalDepthStencilState"]
+    #[ivars = DepthStencilIvars]
+    #[derive(Debug)]
+    pub(crate) struct DepthStencil;
+
+    impl DepthStencil {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.clone()
+        }
+    }
+);
 
 /// A handler that receives a pipeline or an error.
 pub(crate) type Handler = Block<dyn Fn(*mut AnyObject, *mut NSError)>;

@@ -34,6 +34,12 @@ struct Described {
     kind: Kind,
 }
 
+impl Described {
+    fn description(&self) -> MethodDescription {
+        MethodDescription { selector: Some(self.selector), types: self.types.as_ptr() }
+    }
+}
+
 /// A method of a protocol, in C's layout.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -90,12 +96,20 @@ impl Protocol {
         self.body.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The methods that it lists, without those of protocols that it adopts.
     fn descriptions(&self, kind: Kind) -> Vec<MethodDescription> {
         let body = self.body();
-        let of_kind = body.methods.iter().filter(|method| method.kind == kind);
-        of_kind
-            .map(|method| MethodDescription { selector: Some(method.selector), types: method.types.as_ptr() })
-            .collect()
+        body.methods.iter().filter(|method| method.kind == kind).map(Described::description).collect()
+    }
+
+    /// A method of it or of a protocol that it adopts.
+    fn description(&self, selector: Sel, kind: Kind) -> Option<MethodDescription> {
+        let (own, adopted) = {
+            let body = self.body();
+            let own = body.methods.iter().find(|method| method.selector == selector && method.kind == kind);
+            (own.map(Described::description), body.adopted.clone())
+        };
+        own.or_else(|| adopted.into_iter().find_map(|adopted| adopted.description(selector, kind)))
     }
 }
 
@@ -273,8 +287,7 @@ pub(crate) extern "C-unwind" fn protocol_getMethodDescription(
     is_instance: Bool,
 ) -> MethodDescription {
     let kind = (is_required.is_yes(), is_instance.is_yes());
-    let all = protocol.map(|protocol| protocol.descriptions(kind)).unwrap_or_default();
-    let found = all.into_iter().find(|description| selector.is_some() && description.selector == selector);
+    let found = protocol.zip(selector).and_then(|(protocol, selector)| protocol.description(selector, kind));
     found.unwrap_or(MethodDescription { selector: None, types: std::ptr::null() })
 }
 
