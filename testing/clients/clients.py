@@ -2,7 +2,7 @@
 """Runs the tests of programs for Metal on anymetal, and writes the table of their results.
 
     clients.py run --prefix PREFIX FOLDER [NAME...]   runs scripts, and records their results in results.json
-    clients.py record NAME OUTPUT                     records the output of a script that was run by hand
+    clients.py record NAME OUTPUT...                  records the outputs of a script that ran by hand, in parts
     clients.py table                                  writes docs/reference/clients.md from the records
     clients.py list                                   names, sources and dates of the last runs
 
@@ -102,9 +102,20 @@ def keep(clients, name, result, note):
     return "unfinished" not in result and not unknown
 
 
+def sum_of(outcomes):
+    """The outcome of all parts of a run, which is unfinished if one of them is."""
+    unfinished = next((outcome for outcome in outcomes if "unfinished" in outcome), None)
+    if unfinished:
+        return unfinished
+    counts = {key: sum(outcome[key] for outcome in outcomes) for key in ("passed", "failed", "skipped")}
+    failures = sorted({test for outcome in outcomes for test in outcome["failures"]})
+    return counts | {"exit": max(outcome["exit"] for outcome in outcomes), "failures": failures}
+
+
 def record(args):
-    lines = args.output.read_text(errors="replace").splitlines()
-    return 0 if keep(Clients(), args.name, outcome_of(args.name, lines, "an unknown status"), args.note) else 1
+    texts = [output.read_text(errors="replace").splitlines() for output in args.output]
+    outcome = sum_of([outcome_of(args.name, lines, "an unknown status") for lines in texts])
+    return 0 if keep(Clients(), args.name, outcome, args.note) else 1
 
 
 def run(args):
@@ -179,7 +190,7 @@ def main():
     command = commands.add_parser("record")
     command.set_defaults(function=record)
     command.add_argument("name")
-    command.add_argument("output", type=Path)
+    command.add_argument("output", type=Path, nargs="+", help="a file for each part of the run")
     command.add_argument("--note", help="what the table says of this run")
     command = commands.add_parser("table")
     command.set_defaults(function=table)

@@ -65,6 +65,20 @@ cargo_tests() {
     cargo_results "$status"
 }
 
+# cargo_tests_apart SECONDS ARGUMENTS...: as cargo_tests, each test in its own process, which ends after that time. For tests whose
+# failures end the process. `runner` is the command in place of `cargo anymetal`.
+runner=(anymetal)
+cargo_tests_apart() {
+    local status=0 seconds=$1
+    shift
+    [ ${#arguments[@]} -eq 0 ] || set -- "${arguments[@]}"
+    cd "$source"
+    { "${runner[@]}" test --no-run "$@" &&
+        "${runner[@]}" test --no-run --message-format=json "$@" 2>/dev/null | python3 "$here/apart.py" "$seconds"; } 2>&1 |
+        tee "$log" || status=$?
+    cargo_results "$status"
+}
+
 # cargo_results STATUS: reports what the log of `cargo test` says.
 cargo_results() {
     sed -nE 's/^test (.*) \.\.\. FAILED$/FAILED \1/p' "$log"

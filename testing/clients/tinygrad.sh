@@ -23,6 +23,8 @@ done
 
 export LD_LIBRARY_PATH=$prefix/lib PYTHONPATH=$here/macos:$source DEV=METAL CACHELEVEL=0 PYTHONDONTWRITEBYTECODE=1
 export XDG_CACHE_HOME=$work/cache
+# The source ends the process when a test takes longer: 300 s without a value, too short for a busy machine.
+export TEST_TIMEOUT=${TEST_TIMEOUT:-3600}
 status=0
 "$python" -m pytest -q -p no:cacheprovider -o addopts= -rfE "${tests[@]}" 2>&1 | tee "$log" || status=$?
 pytest_results "$status"
