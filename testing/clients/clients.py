@@ -70,7 +70,8 @@ def outcome_of(name, lines, status):
     """The counts of a script's last line and the names of failures, or that it has no such line."""
     last = re.compile(rf"{re.escape(name)}: (\d+) passed, (\d+) failed, (\d+) skipped, exit (\d+)")
     counts = next((match for match in map(last.fullmatch, reversed(lines)) if match), None)
-    failures = [line.removeprefix("FAILED ") for line in lines if line.startswith("FAILED ")]
+    # pytest prints such lines too, with the reason after the name.
+    failures = [line.removeprefix("FAILED ").split(" - ")[0] for line in lines if line.startswith("FAILED ")]
     if counts is None:
         return {"unfinished": f"the script ended with {status}"}
     passed, failed, skipped, code = map(int, counts.groups())
