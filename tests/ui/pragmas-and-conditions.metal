@@ -9,6 +9,8 @@
 #pragma GCC poison forbidden
 #ifdef forbidden //~ poisoned-name
 #endif
+#define PASTED for ## bidden
+constant int PASTED = 2; //~ poisoned-name
 #pragma clang fp //~ invalid-pragma: missing option
 #pragma clang fp fast(on) //~ invalid-pragma: invalid option
 #pragma clang fp contract on //~ invalid-pragma: expected `(`

@@ -32,7 +32,7 @@ kernel void pointers(device float* x [[buffer(0)]])
 {
     float (*f)(int) = twice; //~ no-matching-function
     float (*g)(float) = x; //~ no-conversion
-    x[0] = Thing::method(1.0f); //~ no-matching-function
+    x[0] = Thing::method(1.0f); //~ no-object
     auto h = Thing::method; //~ function-pointer
 }
 

@@ -354,6 +354,11 @@ const ANALYSIS: &[Entry] = &[
         WHOLE_PROGRAM,
     ),
     other(
+        "missing-typename",
+        "a type that is a member of a dependent type, without `typename` before its name",
+        WHOLE_PROGRAM,
+    ),
+    other(
         "narrowing",
         "a conversion in braces that may lose the value, or a constant that does not fit its type",
         WHOLE_PROGRAM,

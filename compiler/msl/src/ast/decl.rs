@@ -310,6 +310,8 @@ pub struct FunctionSpecifiers {
     /// Its declaration names an address space that is not told from `thread` or `threadgroup`: `object_data`,
     /// `ray_data` or `threadgroup_imageblock`. So it may look like another function, and is not.
     pub names_unmodelled_space: bool,
+    /// `extern "C"` around it, which means nothing for a member
+    pub has_c_linkage: bool,
     /// `kernel` or `[[kernel]]`
     pub is_kernel: bool,
     /// `vertex`, `[[mesh]]` and the like

@@ -367,6 +367,7 @@ pub(super) fn parameters(p: &mut Parser<'_>) -> Option<(Vec<Param>, bool)> {
         return None;
     }
     let only_void = params.len() == 1
+        && !variadic
         && params[0].name.is_none()
         && matches!(params[0].ty.kind, TypeKind::Builtin(crate::ast::BuiltinType::Void));
     if only_void {

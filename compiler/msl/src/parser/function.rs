@@ -151,6 +151,10 @@ pub(super) fn rest(p: &mut Parser<'_>, mut specs: Specifiers, declarator: Parsed
         let message = "a friend declaration that specifies a default argument must be a definition";
         p.error("default-argument", default.span, message);
     }
+    if !mem_inits.is_empty() && p.is(Punct::Semi) {
+        let message = "expected `{`: a constructor with member initialisers is a definition";
+        p.error("expected-token", p.span(), message);
+    }
     let specifiers = specs.of_function(p);
     let body = body(p);
     let is_kernel = specs.function.is_kernel || attributes.has("kernel");

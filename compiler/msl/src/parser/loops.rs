@@ -21,10 +21,13 @@ pub(super) fn loop_hint(p: &mut Parser<'_>) -> Option<LoopHint> {
     while at_loop_pragma(p) {
         loop_pragma(p, &mut hint, &mut known);
     }
-    let is_loop = matches!(p.peek(), TokenKind::Keyword(Kw::For | Kw::While | Kw::Do));
-    let is_after_attributes = attribute::at(p);
-    if !is_loop && !is_after_attributes {
-        p.error("misplaced-pragma", p.span(), "expected a `for`, `while` or `do` loop after the loop pragma");
+    let at = p.span();
+    if attribute::at(p) {
+        // Attributes of the loop.
+        attribute::attributes(p, &mut Default::default());
+    }
+    if !matches!(p.peek(), TokenKind::Keyword(Kw::For | Kw::While | Kw::Do)) {
+        p.error("misplaced-pragma", at, "expected a `for`, `while` or `do` loop after the loop pragma");
     }
     Some(hint)
 }

@@ -17,6 +17,10 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<OperatorName> {
         p.advance();
         return Some(OperatorName::Literal(suffix));
     }
+    if let TokenKind::Str(_) = p.peek() {
+        p.error("expected-name", span, "expected an identifier: the suffix of the literals");
+        return None;
+    }
     let TokenKind::Punct(punct) = p.peek() else { return conversion(p) };
     let name = match punct {
         Punct::LParen if p.next_is(1, Punct::RParen) => {

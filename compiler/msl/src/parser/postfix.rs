@@ -19,6 +19,11 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Expr {
             }
             TokenKind::Punct(Punct::LBracket) => {
                 p.advance();
+                if p.is(Punct::LBracket) {
+                    // C++14 [dcl.attr.grammar.6]
+                    let message = "consecutive left square brackets are only for attributes";
+                    p.error("expected-token", p.span(), message);
+                }
                 let index = expr::parenthesised(p);
                 let height = height.max(p.height);
                 p.expect(Punct::RBracket, "to end the subscript");

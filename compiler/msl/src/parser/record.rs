@@ -199,6 +199,13 @@ fn bases(p: &mut Parser<'_>, default: Access) -> Vec<Base> {
 
 /// A base class, whose name a function or a variable may hide.
 fn base(p: &mut Parser<'_>) -> Option<Type> {
+    if p.peek() == TokenKind::Keyword(Kw::Typename) {
+        p.error(
+            "misplaced-specifier",
+            p.span(),
+            "`typename` is redundant; base classes are implicitly types",
+        );
+    }
     if let TokenKind::Ident(name) = p.peek()
         && p.classify(name) == NameKind::Value
     {

@@ -27,7 +27,7 @@ impl Specifiers {
     /// Those of the function that is declared, once all of its declaration is read.
     pub(super) fn of_function(&self, p: &Parser<'_>) -> FunctionSpecifiers {
         let names_unmodelled_space = p.unmodelled_spaces > self.unmodelled_before;
-        FunctionSpecifiers { names_unmodelled_space, ..self.function }
+        FunctionSpecifiers { names_unmodelled_space, has_c_linkage: p.has_c_linkage, ..self.function }
     }
 }
 

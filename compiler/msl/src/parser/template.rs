@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// A declaration that begins with `template`.
 pub(super) fn parse(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
     let start = p.span();
+    if p.has_c_linkage {
+        p.error("bad-template", start, "templates must have C++ linkage");
+    }
     p.advance();
     if !p.is(Punct::Less) {
         return match explicit_instantiation(p) {

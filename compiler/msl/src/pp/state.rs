@@ -11,7 +11,7 @@ use super::macro_table::MacroTable;
 use super::pp_token::{PpKind, PpToken};
 use super::resolved::Includes;
 use super::{IncludeLoader, Options, directive};
-use crate::lexer::{Lines, Problem, RawKind, RawToken, Scanner};
+use crate::lexer::{Lines, Problem, RawToken, Scanner};
 use crate::token::{Name, Punct};
 use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span, Warnings};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -260,6 +260,13 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
+    /// Reports an identifier that `#pragma GCC poison` forbids.
+    pub(super) fn check_poisoned(&mut self, kind: PpKind, name: Name, span: Span) {
+        if kind == PpKind::Ident && !self.in_pragma && self.poisoned.contains(&name) {
+            self.report(|| Diagnostic::error("poisoned-name", span, "attempt to use a poisoned identifier"));
+        }
+    }
+
     fn lex(&mut self, lines: Lines) -> PpToken {
         let raw = self.lex_quietly(lines);
         let Some(frame) = self.frames.last() else { return self.end_token() };
@@ -267,20 +274,12 @@ impl<'a> Preprocessor<'a> {
         if let Some(problem) = raw.problem {
             self.report_problem(problem, span);
         }
-        if raw.kind == RawKind::Ident && !self.in_pragma && self.poisoned.contains(&raw.name) {
-            self.report(|| Diagnostic::error("poisoned-name", span, "attempt to use a poisoned identifier"));
-        }
         if raw.name.is_overflow() {
             self.stop("too-many-names", span, "too many distinct names in this process".to_owned());
         }
-        PpToken {
-            kind: raw.kind.into(),
-            name: raw.name,
-            span,
-            space: raw.space,
-            line_start: raw.line_start,
-            painted: false,
-        }
+        let kind = raw.kind.into();
+        self.check_poisoned(kind, raw.name, span);
+        PpToken { kind, name: raw.name, span, space: raw.space, line_start: raw.line_start, painted: false }
     }
 
     /// The next token of the file, saying nothing of what is wrong with it.

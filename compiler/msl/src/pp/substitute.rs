@@ -169,6 +169,7 @@ fn paste(pp: &mut Preprocessor<'_>, out: &mut Vec<PpToken>, left: PpToken, right
     let whole = raw.lo == 0 && raw.hi as usize == text.len() && raw.problem.is_none();
     if whole && !matches!(raw.kind, RawKind::Other(_) | RawKind::LineEnd | RawKind::End) {
         let made = PpToken::made(raw.kind.into(), raw.name, span);
+        pp.check_poisoned(made.kind, made.name, span);
         out.push(PpToken { space: left.space, ..made });
         return;
     }

@@ -162,6 +162,16 @@ fn implicit_assignment<'a>(cx: &mut Checker<'a>, object: Expr, args: &'a [ast::E
     assign::store_value(cx, object, value, span)
 }
 
+/// The part of `*this` that a call of `path` is for; `None` if the path names another class (C++14
+/// [class.mfct.non-static.3]).
+fn object_for<'a>(cx: &mut Checker<'a>, path: &'a ast::Path, span: Span) -> Option<Expr> {
+    let object = method::this_object(cx, span)?;
+    let class = cx.types.as_record(object.ty.ty);
+    let is_other =
+        path.segments.len() > 1 && class.is_some_and(|class| method::names_other_class(cx, class, path));
+    (!is_other).then(|| member::as_naming_class(cx, object, path))
+}
+
 fn target_call<'a>(
     cx: &mut Checker<'a>,
     target: Target<'a>,
@@ -185,8 +195,7 @@ fn target_call<'a>(
                 let more = associated::argument_dependent(cx, name, &args, &all);
                 all.extend(more);
             }
-            let object = if is_member { method::this_object(cx, span) } else { None };
-            let object = object.map(|object| member::as_naming_class(cx, object, path));
+            let object = if is_member { object_for(cx, path, span) } else { None };
             known::overloaded(cx, name.as_str(), &all, explicit, object, args, span)
         }
         Found::TArg(TArg::Function(func)) => {

@@ -94,6 +94,12 @@ fn to_reference(
         cx.error("bad-cast", span, message);
         return cx.poison(span);
     }
+    let is_xvalue = value.is_place && cx.functions.is_xvalue(&cx.types, &value);
+    if is_xvalue && !rvalue && !to.is_const {
+        let message = "a cast cannot make an lvalue of an rvalue";
+        cx.error("cast-to-reference", span, message);
+        return cx.poison(span);
+    }
     let place = if value.is_place {
         value
     } else if (rvalue || to.is_const) && kind != Written::Reinterpret {

@@ -2,6 +2,7 @@
 
 use super::call::Arg;
 use super::checker::Checker;
+use super::entities::FnDeclId;
 use super::function::Functions;
 use super::init::ListForm;
 use super::overload::{Call, NoOverload};
@@ -287,7 +288,7 @@ pub(super) fn of_class<'a>(
     }
     let name = cx.types.record(record).name.clone();
     let call = Call { name: &name, decls: &constructors, explicit: None, object: None, args: &args, span };
-    match overload::find(cx, &call) {
+    match constructor_among(cx, &call) {
         Ok(func) => {
             if let Brackets::Brace(form) = brackets {
                 refuse_narrowing_arguments(cx, func, &args);
@@ -299,17 +300,33 @@ pub(super) fn of_class<'a>(
         }
         Err(problem) => {
             // A conversion operator of the argument may give the class itself.
-            if let [Arg::Expr(only)] = args.as_slice()
+            if let NoOverload::None(_) = problem
+                && let [Arg::Expr(only)] = args.as_slice()
                 && convert::conversion_of(cx, only, QualTy::plain(ty), true).is_some()
             {
                 let only = only.clone();
                 return convert::perform(cx, only, QualTy::plain(ty));
             }
-            let _: NoOverload = problem;
             overload::resolve(cx, &call);
             cx.poison(span)
         }
     }
+}
+
+/// The constructor for a call. Those that are overloaded by address space are told apart by where the object
+/// is: in thread memory.
+pub(super) fn constructor_among<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>) -> Result<FuncId, NoOverload> {
+    let problem = match overload::find(cx, call) {
+        Err(problem @ NoOverload::Ambiguous(_)) => problem,
+        found => return found,
+    };
+    let is_in_thread = |decl: &FnDeclId| {
+        let ast = cx.functions.decl(*decl).ast;
+        let is_thread = ast.method.space.is_none_or(|space| space == ast::AddressSpace::Thread);
+        is_thread && !ast.specifiers.names_unmodelled_space
+    };
+    let in_thread: Vec<FnDeclId> = call.decls.iter().copied().filter(is_in_thread).collect();
+    overload::find(cx, &Call { decls: &in_thread, ..*call }).map_err(|_| problem)
 }
 
 /// `S(a, b)` of a class without constructors: as `S{a, b}`.

@@ -36,12 +36,14 @@ pub(super) fn is_defined_later(cx: &Checker<'_>, class: RecordId, used: Span) ->
     is_plain && applies(cx, used) && record.ast.is_some_and(|ast| is_after(ast.span, used))
 }
 
-fn applies(cx: &Checker<'_>, used: Span) -> bool {
+/// Whether the order of declarations matters to code.
+pub(super) fn applies(cx: &Checker<'_>, used: Span) -> bool {
     let has_arguments = || cx.scopes.is_in_instance() && !cx.diagnostics.in_template();
     cx.checks_everything && cx.diagnostics.trace().is_none() && !used.is_none() && !has_arguments()
 }
 
-fn is_after(declared: Span, used: Span) -> bool {
+/// Whether a declaration comes after a use, in one file and without macros between them.
+pub(super) fn is_after(declared: Span, used: Span) -> bool {
     declared.file == used.file
         && declared.expansion == used.expansion
         && declared.lo > used.hi

@@ -3,10 +3,12 @@
 
 use super::checker::Checker;
 use super::entities::{FnDeclId, Found};
+use super::fn_context::Returns;
+use super::scopes::ScopeId;
 use super::table::{ItemId, function_key};
-use super::{function, overload, path, record};
+use super::{call, function, overload, path, record};
 use crate::ast;
-use crate::hir::{QualTy, RecordId};
+use crate::hir::{QualTy, RecordId, Ty};
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
@@ -34,11 +36,7 @@ pub(super) fn check(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
         };
         for (param, default) in ast.params.iter().zip(&mut defaults) {
             match (&param.default, &*default) {
-                (Some(_), Some(earlier)) => {
-                    let message = "the parameter has a default argument already";
-                    let diagnostic = Diagnostic::error("redefinition", param.span, message);
-                    cx.report(diagnostic.with_note(*earlier, "previously declared here"));
-                }
+                (Some(_), Some(earlier)) => report_again(cx, param.span, *earlier),
                 (Some(_), None) => *default = Some(param.span),
                 (None, _) => {}
             }
@@ -80,14 +78,54 @@ pub(super) fn check_outside<'a>(
     if matches!(ast.name, ast::FunctionName::Constructor(_)) {
         return refuse_special(cx, class, ast, &params);
     }
+    check_values(cx, ast, &params, inner);
     let Some(declared) = declaration_of(cx, class, ast, &params) else { return };
     for (param, earlier) in ast.params.iter().zip(&declared.params) {
         if param.default.is_some() && earlier.default.is_some() {
-            let diagnostic =
-                Diagnostic::error("redefinition", param.span, "redefinition of default argument");
-            cx.report(diagnostic.with_note(earlier.span, "previously declared here"));
+            report_again(cx, param.span, earlier.span);
         }
     }
+}
+
+/// Checks the default arguments of a member function where it is defined outside of its class, without an
+/// object.
+fn check_values<'a>(cx: &mut Checker<'a>, ast: &'a ast::Function, params: &Rc<[QualTy]>, class: ScopeId) {
+    cx.in_function(Returns::Type(QualTy::plain(Ty::VOID)), |cx| {
+        cx.in_scope(class, |cx| {
+            function::with_param_names(cx, ast, params, |cx| {
+                for (param, &ty) in ast.params.iter().zip(params.iter()) {
+                    if let Some(default) = &param.default {
+                        let arg = call::check_arg(cx, default);
+                        call::convert_arg(cx, arg, ty);
+                    }
+                }
+            });
+        });
+    });
+}
+
+/// Reports default arguments of a function in a block that an earlier declaration of the block has already.
+pub(super) fn check_block(cx: &mut Checker<'_>, earlier: &[FnDeclId], decl: FnDeclId) {
+    let ast = cx.functions.decl(decl).ast;
+    let instance = |cx: &mut Checker<'_>, decl| function::instantiate(cx, decl, Rc::from([]), ast.span);
+    let Ok(Some(own)) = cx.quietly(|cx| instance(cx, decl)) else { return };
+    for &other in earlier {
+        let Ok(Some(func)) = cx.quietly(|cx| instance(cx, other)) else { continue };
+        if !function::are_same_params(&cx.functions.inst(func).params, &cx.functions.inst(own).params) {
+            continue;
+        }
+        let other = cx.functions.decl(other).ast;
+        for (param, known) in ast.params.iter().zip(&other.params) {
+            if param.default.is_some() && known.default.is_some() {
+                report_again(cx, param.span, known.span);
+            }
+        }
+    }
+}
+
+fn report_again(cx: &mut Checker<'_>, span: Span, earlier: Span) {
+    let diagnostic = Diagnostic::error("redefinition", span, "redefinition of default argument");
+    cx.report(diagnostic.with_note(earlier, "previously declared here"));
 }
 
 /// Reports default arguments outside of the class that make a constructor a default or copy constructor

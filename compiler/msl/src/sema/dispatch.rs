@@ -104,6 +104,7 @@ fn add_made_function(
         this: None,
         state: BodyState::Checked,
         hir: None,
+        has_errors: false,
         trace: None,
         span,
         requested: span,

@@ -10,7 +10,7 @@ mod value;
 
 use super::checker::Checker;
 use super::diagnostics::Diagnostics;
-use super::{convert, expr, function, init, narrowing};
+use super::{convert, declaration_order, expr, function, init, narrowing};
 use crate::hir::{
     self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types, UnaryOp,
 };
@@ -50,9 +50,11 @@ fn value_by(cx: &mut Checker<'_>, expr: &Expr, calls: Calls) -> Result<ConstValu
         return Ok(value.clone());
     }
     let mut repeated = 0;
+    let applies = calls == Calls::Constexpr && declaration_order::applies(cx, expr.span);
+    let root = if applies { expr.span } else { Span::NONE };
     loop {
         let before = cx.limits.constant_steps;
-        match machine(cx, calls).run(expr) {
+        match machine(cx, calls, root).run(expr) {
             Ok(value) => return Ok(value),
             Err(Fail::NotConstant(problem)) => return Err(problem),
             Err(Fail::TooDeep(span)) => {
@@ -72,7 +74,7 @@ fn value_by(cx: &mut Checker<'_>, expr: &Expr, calls: Calls) -> Result<ConstValu
     }
 }
 
-fn machine<'c, 'a>(cx: &'c mut Checker<'a>, calls: Calls) -> Machine<'c, 'a> {
+fn machine<'c, 'a>(cx: &'c mut Checker<'a>, calls: Calls, root: Span) -> Machine<'c, 'a> {
     let facts = Facts {
         functions: &cx.functions,
         numbers: &cx.linking.numbers,
@@ -82,6 +84,7 @@ fn machine<'c, 'a>(cx: &'c mut Checker<'a>, calls: Calls) -> Machine<'c, 'a> {
         diagnostics: &cx.diagnostics,
         table: cx.table,
         calls,
+        root,
     };
     Machine::new(facts, &mut cx.types, &mut cx.limits)
 }

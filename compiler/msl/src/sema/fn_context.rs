@@ -22,7 +22,11 @@ pub(super) enum AutoReturn {
     /// `auto*`
     Pointer,
     /// `auto&`, `const auto&`
-    Reference { is_const: bool },
+    Reference {
+        is_const: bool,
+        /// `auto&&`
+        is_rvalue: bool,
+    },
     /// `decltype(auto)`
     Decltype,
 }
@@ -56,6 +60,8 @@ pub(super) struct FnContext {
     pub(super) loops: u32,
     pub(super) switches: u32,
     pub(super) auto_return: Option<AutoReturn>,
+    /// Where the result type is written.
+    pub(super) result_at: Span,
     /// The number of unevaluated operands (`decltype`, `sizeof`) around the current expression: in them,
     /// bodies need no check.
     pub(super) unevaluated: u32,
@@ -78,6 +84,7 @@ impl FnContext {
             loops: 0,
             switches: 0,
             auto_return: None,
+            result_at: Span::NONE,
             unevaluated: 0,
             dead: 0,
         }

@@ -91,6 +91,8 @@ pub(super) struct FnInst<'a> {
     pub(super) this: Option<QualTy>,
     pub(super) state: BodyState,
     pub(super) hir: Option<Rc<hir::Function>>,
+    /// Whether the check of the body reported errors.
+    pub(super) has_errors: bool,
     pub(super) trace: Option<Rc<Trace>>,
     pub(super) span: Span,
     pub(super) requested: Span,
@@ -165,6 +167,7 @@ pub(super) fn instantiate(
         this: signature::this_of(&cx.records, &cx.functions, id),
         state: BodyState::Unchecked,
         hir: None,
+        has_errors: false,
         trace,
         span: ast.span,
         requested: span,

@@ -13,9 +13,10 @@ mod list;
 mod synthesised;
 
 pub(super) use aggregate::{aggregate_from_args, is_aggregate};
-pub(super) use constructor::constructor_prologue;
+pub(super) use constructor::{check_field_initialiser, constructor_prologue};
 pub(super) use default::{
-    check_default_access, default_constructed, default_init, report_no_default, value_init,
+    check_default_access, default_constructed, default_init, is_default_deleted, report_no_default,
+    value_init,
 };
 pub(super) use inherited::{constructed, inherit_constructors, own_constructors};
 pub(super) use list::{ListForm, list_conversion, list_value};

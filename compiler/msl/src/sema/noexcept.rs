@@ -36,7 +36,8 @@ fn is_noexcept(cx: &mut Checker<'_>, func: FuncId) -> bool {
     }
 }
 
-fn declares_noexcept(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) -> bool {
+/// Whether a declaration of a function says that it does not throw.
+pub(super) fn declares_noexcept(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId) -> bool {
     let ast = cx.functions.decl(decl).ast;
     let condition = match &ast.noexcept {
         Noexcept::Absent => return false,
@@ -72,6 +73,38 @@ pub(super) fn check_specifier(cx: &mut Checker<'_>, decl: FnDeclId, func: FuncId
             }
         });
     });
+}
+
+/// Checks that an explicit specialisation has the exception specification of its template
+/// (C++14 [except.spec.4]).
+pub(super) fn check_specialisation(cx: &mut Checker<'_>, func: FuncId, ast: &ast::Function) {
+    let own = match ast.noexcept {
+        Noexcept::Absent => false,
+        Noexcept::Always => true,
+        Noexcept::If(_) => return,
+    };
+    let Some(decl) = cx.functions.inst(func).origin.decl() else { return };
+    // The library's functions have fewer specifications than Metal's may have.
+    if cx.table.is_below(cx.functions.decl(decl).ast.span) {
+        return;
+    }
+    check_used(cx, func, ast.span);
+    if declares_noexcept(cx, decl, func) != own {
+        report_mismatch(cx, func, own, ast.span);
+    }
+}
+
+/// Reports a declaration whose exception specification is not that of another declaration.
+pub(super) fn report_mismatch(cx: &mut Checker<'_>, func: FuncId, is_noexcept: bool, span: Span) {
+    cx.error("redefinition", span, mismatch(&cx.functions.inst(func).name, is_noexcept));
+}
+
+/// What is wrong with a later declaration that is `noexcept`, or is not, unlike the first.
+pub(super) fn mismatch(name: &str, is_noexcept: bool) -> String {
+    match is_noexcept {
+        true => format!("exception specification of `{name}` does not match the previous declaration"),
+        false => format!("`{name}` is missing the exception specification `noexcept` of its declaration"),
+    }
 }
 
 /// Checks the condition of an instance's `noexcept(…)` where the function is first used

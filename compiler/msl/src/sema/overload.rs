@@ -22,7 +22,7 @@ use super::convert::Conversion;
 use super::entities::FnDeclId;
 use super::template_args::ExplicitArg;
 use super::{equivalence, function, record};
-use crate::ast::FunctionBody;
+use crate::ast::{FunctionBody, FunctionName};
 use crate::hir::{Expr, FuncId, Types};
 use anymetal_diagnostics::{Diagnostic, Span};
 
@@ -64,6 +64,14 @@ pub(super) enum NoOverload {
 /// Resolves a call and reports when that is impossible.
 pub(super) fn resolve<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>) -> Option<FuncId> {
     match find(cx, call) {
+        Ok(func) if call.object.is_none() && lacks_object(cx, func) => {
+            if !is_undecided(cx, call) {
+                let message = format!("`{}` is not a static function, and there is no object", call.name);
+                let diagnostic = Diagnostic::error("no-object", call.span, message);
+                cx.report(diagnostic.with_note(cx.functions.inst(func).span, "declared here"));
+            }
+            None
+        }
         Ok(func) => Some(func),
         Err(_) if is_undecided(cx, call) => None,
         Err(problem) => {
@@ -71,6 +79,15 @@ pub(super) fn resolve<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>) -> Option<F
             None
         }
     }
+}
+
+/// Whether a function can only be called with an object.
+fn lacks_object(cx: &Checker<'_>, func: FuncId) -> bool {
+    let decl = cx.functions.inst(func).origin.decl();
+    decl.is_some_and(|decl| {
+        let is_constructor = matches!(cx.functions.decl(decl).ast.name, FunctionName::Constructor(_));
+        cx.functions.needs_object(decl) && !is_constructor
+    })
 }
 
 /// Whether template arguments that are not known may decide which function a call means.

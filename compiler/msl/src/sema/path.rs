@@ -297,7 +297,7 @@ fn hidden_tag<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
 }
 
 /// Reports `struct`, `union` or `enum` before a type of another kind.
-fn check_tag<'a>(cx: &mut Checker<'a>, path: &'a Path, ty: QualTy) {
+pub(super) fn check_tag<'a>(cx: &mut Checker<'a>, path: &'a Path, ty: QualTy) {
     let Some(tag) = path.tag else { return };
     let is = match *cx.types.kind(ty.ty) {
         TyKind::Record(record) if cx.types.record(record).is_union => ast::TagWord::Union,

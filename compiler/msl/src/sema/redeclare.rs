@@ -8,16 +8,16 @@ pub(super) mod friends;
 pub(super) mod templates;
 mod variables;
 
-pub(super) use variables::{check_extern, check_variables};
+pub(super) use variables::{check_aliases, check_extern, check_variables};
 
 use super::checker::Checker;
 use super::entities::FnDeclId;
 use super::function::Functions;
 use super::path::segment_key;
 use super::table::{Decl, Layer, NsId, Tag, function_key};
-use super::{default_arguments, equivalence, function, record, resolve_type, spelling};
+use super::{default_arguments, equivalence, function, noexcept, record, spelling};
 use crate::ast::{self, FunctionBody, FunctionName, Item, ItemKind, OperatorName};
-use crate::hir::{FuncId, QualTy, RecordId};
+use crate::hir::{FuncId, RecordId};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Sink, Span};
 use rustc_hash::FxHashMap;
@@ -71,6 +71,15 @@ pub(super) fn check(layer: &Layer, sink: &mut Sink) {
 }
 
 fn report_conflicts(name: Name, declared: &[Declared], report: &mut dyn FnMut(Diagnostic)) {
+    let is_unaligned = |declared: &&Declared| declared.is_definition && !declared.is_aligned;
+    if let Some(aligned) = declared.iter().find(|declared| declared.is_aligned)
+        && let Some(definition) = declared.iter().find(is_unaligned)
+        && definition.kind == aligned.kind
+    {
+        let message = "`alignas` must be specified on definition if it is specified on any declaration";
+        let diagnostic = Diagnostic::error("redefinition", definition.span, message);
+        report(diagnostic.with_note(aligned.span, "the declaration with `alignas`"));
+    }
     for (n, later) in declared.iter().enumerate().skip(1) {
         if let Some(problem) = declared[..n].iter().find_map(|earlier| conflict(earlier, later, name)) {
             let (earlier, message) = problem;
@@ -92,11 +101,11 @@ pub(super) fn check_members<'a>(cx: &mut Checker<'a>, owner: RecordId) {
     });
     let mut usings: Vec<Vec<Name>> = Vec::new();
     for item in ast.members.iter().flatten() {
-        let may_be_class = matches!(item.kind, ItemKind::Field(_)) && !has_constructor;
         if let ItemKind::UsingDeclaration(using) = &item.kind {
             check_member_using(cx, using, ast.name, &mut usings);
         }
         for (name, declared) in of_member(item) {
+            let may_be_class = declared.kind == Kind::Field && !has_constructor;
             if Some(name) == ast.name && declared.kind == Kind::Function {
                 cx.error("redefinition", declared.span, "a constructor has no result type");
             } else if Some(name) == ast.name && !may_be_class {
@@ -211,6 +220,7 @@ fn conflict(earlier: &Declared, later: &Declared, name: Name) -> Option<(Span, S
         (Kind::AnonymousField, Kind::Field) => return None,
         (_, Kind::AnonymousField) => format!("member of anonymous union redeclares `{name}`"),
         (Kind::AnonymousField, _) => format!("redefinition of `{name}` as different kind of symbol"),
+        (Kind::Field, Kind::Variable) => format!("redefinition of `{name}` as different kind of symbol"),
         // Reported where the data member gets its type.
         (Kind::Field, other) | (other, Kind::Field) if !matches!(other, Kind::ClassTemplate(_)) => {
             return None;
@@ -225,10 +235,7 @@ fn conflict(earlier: &Declared, later: &Declared, name: Name) -> Option<(Span, S
         }
         _ if a == b && a != Kind::Enumerator => {
             if !(earlier.is_definition && later.is_definition) {
-                let is_dropped = earlier.is_aligned && !later.is_aligned && later.is_definition;
-                let message =
-                    "`alignas` must be specified on definition if it is specified on any declaration";
-                return is_dropped.then(|| (earlier.span, message.to_owned()));
+                return None;
             }
             format!("redefinition of `{name}`")
         }
@@ -362,6 +369,10 @@ pub(super) fn check_functions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
             check_overloads(cx, &overloads);
         }
     }
+    // Those that only friends declare.
+    let mut rest: Vec<Vec<FnDeclId>> = friends.into_values().filter(|group| group.len() > 1).collect();
+    rest.sort_by_key(|group| cx.functions.decl(group[0]).ast.span.lo);
+    rest.iter().for_each(|group| check_overloads(cx, group));
 }
 
 /// The functions that classes declare as friends, which are functions of the namespace around.
@@ -422,35 +433,6 @@ pub(super) fn check_methods(cx: &mut Checker<'_>, owner: RecordId) {
     }
 }
 
-/// Reports aliases of one name for different types.
-pub(super) fn check_aliases<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
-    for (name, decls) in layer.own_names() {
-        let mut known: Option<(QualTy, Span)> = None;
-        for &decl in decls {
-            let Decl::Item(id) = decl else { continue };
-            let item = &layer.entry(id).item;
-            let ItemKind::Alias(alias) = &item.kind else { continue };
-            if item.template.is_some() || decls.len() < 2 {
-                continue;
-            }
-            let scope = cx.scopes.of_item(id);
-            let ty = cx.quietly(|cx| cx.in_scope(scope, |cx| resolve_type::resolve(cx, &alias.ty)));
-            let Some(ty) = ty.ok().filter(|ty| !cx.is_dependent(ty.ty)) else { continue };
-            match known {
-                Some((other, span)) if other.ty != ty.ty => {
-                    let (other, shown) = (cx.show(other), cx.show(ty));
-                    let message =
-                        format!("`{name}` is an alias for `{shown}` here, and for `{other}` before");
-                    let diagnostic = Diagnostic::error("redefinition", alias.ty.span, message);
-                    cx.report(diagnostic.with_note(span, "previously declared here"));
-                }
-                Some(_) => {}
-                None => known = Some((ty, alias.ty.span)),
-            }
-        }
-    }
-}
-
 fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
     let mut known: Vec<FuncId> = Vec::new();
     for &decl in decls {
@@ -467,21 +449,34 @@ fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
     }
 }
 
-/// Whether a declaration has an attribute that the first one must have (C++14 [dcl.attr.depend.2]).
+/// Whether a declaration, or a parameter of it, has an attribute that the first one must have
+/// (C++14 [dcl.attr.depend.2]).
 fn added_attribute(functions: &Functions<'_>, known: &[FuncId], later: FuncId) -> Option<(Span, String)> {
-    let depends = |func: FuncId| {
-        let decl = functions.inst(func).origin.decl()?;
-        let mut attributes = functions.decl(decl).ast.attributes.iter();
-        attributes.find(|attribute| attribute.name.as_str() == "carries_dependency").map(|_| ())
+    let has = |attributes: &[ast::Attribute]| {
+        attributes.iter().any(|attribute| attribute.name.as_str() == "carries_dependency")
     };
-    depends(later)?;
+    let declared = |func: FuncId| Some(functions.decl(functions.inst(func).origin.decl()?).ast);
+    let new = declared(later)?;
+    let in_params = new.params.iter().any(|param| has(&param.attributes));
+    if !in_params && !has(&new.attributes) {
+        return None;
+    }
     let params = &functions.inst(later).params;
     let first = known
         .iter()
         .copied()
         .find(|&known| function::are_same_params(&functions.inst(known).params, params))?;
-    let message = "function declared `[[carries_dependency]]` after its first declaration";
-    depends(first).is_none().then(|| (functions.inst(first).span, message.to_owned()))
+    let old = declared(first)?;
+    let mut pairs = new.params.iter().zip(&old.params);
+    let what = if has(&new.attributes) && !has(&old.attributes) {
+        "function"
+    } else if pairs.any(|(new, old)| has(&new.attributes) && !has(&old.attributes)) {
+        "parameter"
+    } else {
+        return None;
+    };
+    let message = format!("{what} declared `[[carries_dependency]]` after its first declaration");
+    Some((functions.inst(first).span, message))
 }
 
 /// Reports a function of a block that excludes one of the others, or that one of them excludes: at the later
@@ -519,12 +514,15 @@ fn excludes(cx: &mut Checker<'_>, earlier: FuncId, later: FuncId) -> Option<(Spa
     } else {
         function::are_same_params(&a.params, &b.params)
     };
-    if !is_same {
-        return None;
-    }
     let (a, b) = (cx.functions.inst(earlier), cx.functions.inst(later));
     let [first, second] = [a, b].map(|inst| inst.origin.decl().map(|decl| cx.functions.decl(decl)));
     let (first, second) = (first?, second?);
+    if !is_same {
+        // C++14 [dcl.link.6]
+        let is_free = first.owner.is_none() && second.owner.is_none();
+        let is_one = first.ast.specifiers.has_c_linkage && second.ast.specifiers.has_c_linkage && is_free;
+        return is_one.then(|| (a.span, format!("conflicting types for `{}`, which has C linkage", b.name)));
+    }
     if first.ast.specifiers.names_unmodelled_space || second.ast.specifiers.names_unmodelled_space {
         return None;
     }
@@ -552,11 +550,27 @@ fn excludes(cx: &mut Checker<'_>, earlier: FuncId, later: FuncId) -> Option<(Spa
         return Some((a.span, format!("redefinition of `{name}`")));
     }
     let [before, after] = [first, second].map(|decl| decl.ast.specifiers);
+    let has_default =
+        |decl: &function::FnDecl<'_>| decl.ast.params.iter().any(|param| param.default.is_some());
+    let is_alone = |decl: &function::FnDecl<'_>| decl.ast.specifiers.is_friend && has_default(decl);
+    if is_alone(first) || is_alone(second) {
+        let message = "a friend declaration that specifies a default argument must be the only declaration";
+        return Some((a.span, message.to_owned()));
+    }
+    if matches!(second.ast.body, FunctionBody::Delete) {
+        return Some((a.span, format!("the deleted definition of `{name}` must be its first declaration")));
+    }
     if before.is_constexpr != after.is_constexpr {
         return Some((a.span, format!("`{name}` is declared with and without `constexpr`")));
     }
     if after.is_inline && !before.is_inline && !before.is_constexpr && is_definition(first) {
         return Some((a.span, format!("`{name}` is declared `inline` after its definition")));
     }
-    None
+    let (at, old, new) = (a.span, a.origin.decl()?, b.origin.decl()?);
+    if cx.diagnostics.in_template() {
+        return None;
+    }
+    let [before, after] =
+        [(old, earlier), (new, later)].map(|(decl, func)| noexcept::declares_noexcept(cx, decl, func));
+    (before != after).then(|| (at, noexcept::mismatch(&name, after)))
 }

@@ -308,7 +308,7 @@ pub(super) fn would_be_deleted(cx: &mut Checker<'_>, decl: FnDeclId, record: Rec
         Some(takes) => parts_deletion(cx, how, record, takes.source()).is_some(),
         None => {
             let is_default = is_constructor && cx.functions.decl(decl).ast.params.is_empty();
-            is_default && default_deletion(&cx.types, &cx.records, &cx.functions, record).is_some()
+            is_default && init::is_default_deleted(cx, record, cx.functions.decl(decl).ast.span)
         }
     }
 }

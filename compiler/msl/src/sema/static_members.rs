@@ -28,6 +28,10 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) {
     if cx.is_dependent(ty.ty) || super::function::mentions_auto(&variable.ty) || ty.space == Space::Constant {
         return;
     }
+    if ty.is_const && ty.is_volatile {
+        let message = format!("static const volatile data member `{name}` must be initialized out of line");
+        return cx.error("static-member", variable.span, message);
+    }
     if !ty.is_const {
         let message = format!("non-const static data member `{name}` must be initialized out of line");
         return cx.error("static-member", variable.span, message);

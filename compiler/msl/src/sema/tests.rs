@@ -2,10 +2,12 @@
 //! a kernel, and the objects of a check.
 
 mod accept;
+mod classes;
 mod declarations;
 mod graphics;
 mod kernels;
 mod objects;
+mod redeclarations;
 mod reject;
 mod standard;
 mod templates;

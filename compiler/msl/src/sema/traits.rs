@@ -10,6 +10,23 @@ use crate::hir::{Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
+/// Whether both sides of a conditional are bit-fields of one type, so that it is one too.
+fn chooses_bit_field<'a>(cx: &mut Checker<'a>, operand: &'a ast::Expr) -> bool {
+    let Ast::Conditional(_, a, b) = &unparenthesised(operand).kind else { return false };
+    cx.function.unevaluated += 1;
+    let sides = [a, b].map(|side| cx.quietly(|cx| expr::check(cx, side)).ok());
+    cx.function.unevaluated -= 1;
+    let [Some(a), Some(b)] = sides else { return false };
+    a.ty == b.ty && [a, b].iter().all(|side| side.is_place && bit_field(&cx.types, side).is_some())
+}
+
+fn unparenthesised(expr: &ast::Expr) -> &ast::Expr {
+    match &expr.kind {
+        Ast::Paren(inner) => unparenthesised(inner),
+        _ => expr,
+    }
+}
+
 /// An expression about types.
 pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
     let span = expr.span;
@@ -22,7 +39,7 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, expr: &'a ast::Expr) -> Expr {
             cx.function.unevaluated += 1;
             let value = expr::check(cx, inner);
             cx.function.unevaluated -= 1;
-            if bit_field(&cx.types, &value).is_some() {
+            if bit_field(&cx.types, &value).is_some() || chooses_bit_field(cx, inner) {
                 cx.error("bad-sizeof", span, "a bit-field has no size in bytes");
                 return cx.poison(span);
             }

@@ -69,29 +69,30 @@ pub(super) fn check_lambda<'a>(
 
 /// The types and default arguments of template parameters.
 fn check_head<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: ScopeId) {
-    let heads = template.heads().into_iter();
-    let inner =
-        heads.fold(scope, |scope, head| cx.scopes.template_scope(&head.params, &unknown_args(head), scope));
-    cx.in_scope(inner, |cx| {
-        for param in &template.params {
-            match &param.kind {
-                TemplateParamKind::Type(default) => {
-                    if let Some(default) = default {
-                        resolve_type::resolve(cx, default);
-                    }
-                }
-                TemplateParamKind::Value(ty, default) => {
-                    check_value_type(cx, ty);
-                    if let Some(default) = default {
-                        expr::check(cx, default);
-                    }
-                }
-                TemplateParamKind::Template(inner, _) => {
-                    cx.deeper(inner.span, |cx| check_head(cx, inner, cx.scopes.current()));
+    let outer = template.heads().into_iter().filter(|head| !std::ptr::eq(*head, template));
+    let outer =
+        outer.fold(scope, |scope, head| cx.scopes.template_scope(&head.params, &unknown_args(head), scope));
+    for (n, param) in template.params.iter().enumerate() {
+        // A parameter is not known in its own default argument (C++14 [basic.scope.pdecl.9]).
+        let (known, args) = (&template.params[..n], &unknown_args(template)[..n]);
+        let inner = cx.scopes.template_scope(known, args, outer);
+        cx.in_scope(inner, |cx| match &param.kind {
+            TemplateParamKind::Type(default) => {
+                if let Some(default) = default {
+                    resolve_type::resolve(cx, default);
                 }
             }
-        }
-    });
+            TemplateParamKind::Value(ty, default) => {
+                check_value_type(cx, ty);
+                if let Some(default) = default {
+                    expr::check(cx, default);
+                }
+            }
+            TemplateParamKind::Template(inner, _) => {
+                cx.deeper(inner.span, |cx| check_head(cx, inner, cx.scopes.current()));
+            }
+        });
+    }
 }
 
 /// The type of a value that is a template argument (C++14 [temp.param.4]). Objects of classes are arguments

@@ -67,6 +67,11 @@ impl<'a> Globals<'a> {
         &self.vars[id.0 as usize]
     }
 
+    /// The type of a variable that is defined.
+    pub(super) fn ty(&self, id: GlobalVarId) -> QualTy {
+        self.get(id).ty
+    }
+
     fn get_mut(&mut self, id: GlobalVarId) -> &mut GlobalVar<'a> {
         &mut self.vars[id.0 as usize]
     }

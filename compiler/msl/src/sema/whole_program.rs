@@ -10,9 +10,9 @@ use super::kernel::{self, Entrance, EntranceKind};
 use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer, Tag, function_key, tag_of};
 use super::{
-    access, call, collect, default_arguments, defaulted, enumeration, function, guides, lookup, noexcept,
-    out_of_line, overload, path, record, redeclare, resolve_type, specialise, stage, static_members,
-    uninstantiated, using_rules, variable,
+    access, call, collect, default_arguments, defaulted, enumeration, function, guides, init, lookup,
+    noexcept, out_of_line, overload, path, record, redeclare, resolve_type, specialise, stage,
+    static_members, uninstantiated, using_rules, variable,
 };
 use crate::ast::{self, FunctionBody, Item, ItemKind};
 use crate::hir::{FuncId, QualTy, RecordId, Ty, TyKind};
@@ -251,7 +251,9 @@ fn check_member_of_template<'a>(
     function: &'a ast::Function,
     path: &'a ast::Path,
 ) {
-    let Some((class, is_primary)) = class_of_definition(cx, id, path) else { return };
+    let Some((class, is_primary)) = class_of_definition(cx, id, path) else {
+        return check_member_template(cx, id, function, path);
+    };
     let (name, key) = (super::spelling::function(&function.name), function_key(&function.name));
     let class_name = class.name.expect("a class with members outside has a name");
     let Some(members) = &class.members else {
@@ -286,6 +288,34 @@ fn check_member_of_template<'a>(
         if is_primary { own.any(|item| may_declare(&item[0])) } else { known || declares(members) };
     if !is_declared {
         let message = format!("no member `{name}` of `{class_name}` is declared as this definition has it");
+        cx.error("no-such-member", function.span, message);
+    }
+}
+
+/// Reports a template that is defined outside of a class which is no template and declares none of that name.
+fn check_member_template<'a>(
+    cx: &mut Checker<'a>,
+    id: ItemId,
+    function: &'a ast::Function,
+    path: &'a ast::Path,
+) {
+    let scope = cx.scopes.of_item(id);
+    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
+    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
+    let Some(class) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    let record = cx.records.get(class);
+    let Some(members) = record.ast.and_then(|ast| ast.members.as_ref()) else { return };
+    if record.template.is_some() || cx.scopes.class_of_scope(record.decl_scope).is_some() {
+        return;
+    }
+    let is_alike = |other: &ast::Function| {
+        std::mem::discriminant(&other.name) == std::mem::discriminant(&function.name)
+            && function_key(&other.name) == function_key(&function.name)
+    };
+    let mut templates = members.iter().filter(|item| item.template.is_some());
+    if !templates.any(|item| matches!(&item.kind, ItemKind::Function(other) if is_alike(other))) {
+        let (name, shown) = (super::spelling::function(&function.name), cx.types.record(class).name.clone());
+        let message = format!("no member template `{name}` of `{shown}` is declared for this definition");
         cx.error("no-such-member", function.span, message);
     }
 }
@@ -445,7 +475,7 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
     redeclare::check_methods(cx, id);
     redeclare::templates::check_member_partials(cx, id);
     let (scope, ast) = (cx.records.get(id).scope, cx.records.get(id).ast);
-    if let Some(ast) = ast.filter(|ast| ast.name.is_none()) {
+    if let Some(ast) = ast.filter(|_| is_in_unnamed(cx, id)) {
         static_members::refuse(cx, ast, "an anonymous union or struct");
     }
     let mut guides = guides::Guides::default();
@@ -465,6 +495,13 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
             }
         };
     }
+}
+
+/// Whether a class, or one around it, has no name.
+fn is_in_unnamed(cx: &Checker<'_>, class: RecordId) -> bool {
+    let around = |&class: &RecordId| cx.scopes.class_of_scope(cx.records.get(class).decl_scope);
+    std::iter::successors(Some(class), around)
+        .any(|class| cx.records.get(class).ast.is_some_and(|ast| ast.name.is_none()))
 }
 
 /// A specialisation in a class is of a template of the class.
@@ -536,6 +573,9 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
         }
         ItemKind::Field(field) => {
             check_tag(cx, &field.ty, scope);
+            if let (Some(_), Some(name)) = (&field.init, field.name) {
+                init::check_field_initialiser(cx, owner, name, field.span);
+            }
         }
         ItemKind::Alias(alias) => {
             check_tag(cx, &alias.ty, scope);
@@ -545,7 +585,20 @@ fn check_member<'a>(cx: &mut Checker<'a>, owner: RecordId, item: &'a Item, scope
         ItemKind::Enum(enumeration) => {
             enumeration::type_of(cx, enumeration, scope);
         }
+        ItemKind::Friend(ty) => cx.in_scope(scope, |cx| check_friend_class(cx, ty)),
         _ => {}
+    }
+}
+
+/// Reports a friend that is declared as another kind of class; one that is not declared before is fine.
+fn check_friend_class<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) {
+    let ast::TypeKind::Path(path) = &ty.kind else { return };
+    let found = cx.without_access(|cx| cx.quietly(|cx| path::resolve(cx, path)));
+    if let Ok(Ok(target)) = found
+        && let Some(ty) = path::type_of_found(&cx.records, &target.found)
+        && !cx.is_dependent(ty.ty)
+    {
+        path::check_tag(cx, path, ty);
     }
 }
 

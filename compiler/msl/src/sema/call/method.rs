@@ -9,7 +9,9 @@ use crate::sema::entities::{Found, LocalDecl};
 use crate::sema::path::Miss;
 use crate::sema::record::Records;
 use crate::sema::table::operator_key;
-use crate::sema::{function, lambda, log_call, member, path, record, resolve_type, template_args};
+use crate::sema::{
+    convert, function, lambda, log_call, member, path, record, resolve_type, spelling, template_args,
+};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -114,12 +116,34 @@ pub(in crate::sema) fn member_target<'a>(
         None => path::resolve(cx, member),
     };
     match target {
+        Ok(_) if names_other_class(cx, record, member) => {
+            let (name, class) = (spelling::path(member), cx.types.record(record).name.clone());
+            cx.error("unknown-member", member.span, format!("`{name}` is not a member of class `{class}`"));
+            None
+        }
         Ok(target) => Some(target.found),
         Err(miss) => {
             path::report_miss(&cx.scopes, &cx.records, &mut cx.diagnostics, miss, "member");
             None
         }
     }
+}
+
+/// Whether the scope in `x.scope::f` is a namespace, or a class that is neither that of the object nor a base
+/// of it (C++14 [expr.ref]).
+pub(super) fn names_other_class<'a>(cx: &mut Checker<'a>, record: RecordId, member: &'a ast::Path) -> bool {
+    let count = member.segments.len() - 1;
+    if own_class(cx, record, member).is_some() || cx.records.has_unknown_base(record) {
+        return false;
+    }
+    let Ok(Ok(prefix)) = cx.quietly(|cx| path::resolve_prefix(cx, member, count)) else { return false };
+    if let Found::Namespace(_) = prefix.found {
+        return true;
+    }
+    let Some(class) = path::type_of_found(&cx.records, &prefix.found) else { return false };
+    let object = cx.records.get(record).ty;
+    let is_class = cx.types.as_record(class.ty).is_some() && !cx.is_dependent(class.ty);
+    is_class && class.ty != object && !cx.is_dependent(object) && !convert::is_derived(cx, object, class.ty)
 }
 
 /// The class of an object, if that is what the first name of a member's path means in it.

@@ -139,14 +139,35 @@ fn is_hidden_by(cx: &mut Checker<'_>, hidden: FuncId, by: FuncId) -> bool {
     }
 }
 
-/// The conversion operators of a class and its bases.
+/// The conversion operators of a class, and those of its bases that it does not hide by others to the same
+/// types (C++14 [class.conv.fct.6]).
 fn conversion_operators(cx: &mut Checker<'_>, class: RecordId) -> Vec<FnDeclId> {
     record::declare_members(cx, class);
     let mut operators = cx.records.get(class).conversions.clone();
+    if operators.is_empty() && cx.records.get(class).bases.is_empty() {
+        return operators;
+    }
+    let own: Vec<Ty> = operators.iter().filter_map(|&decl| conversion_type(cx, decl)).collect();
     for base in cx.records.bases_of(class) {
-        operators.extend(cx.records.get(base).conversions.iter().copied());
+        for decl in cx.records.get(base).conversions.clone() {
+            let is_hidden = !own.is_empty() && conversion_type(cx, decl).is_some_and(|ty| own.contains(&ty));
+            if !is_hidden {
+                operators.push(decl);
+            }
+        }
     }
     operators
+}
+
+/// The type that a conversion operator converts to; `None` for a template.
+fn conversion_type(cx: &mut Checker<'_>, decl: FnDeclId) -> Option<Ty> {
+    let data = cx.functions.decl(decl);
+    if data.template.is_some() {
+        return None;
+    }
+    let span = data.ast.span;
+    let func = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), span)).ok()??;
+    cx.functions.inst(func).ret.map(|ret| ret.ty)
 }
 
 fn report_ambiguous_conversion(

@@ -50,8 +50,16 @@ impl Machine<'_, '_> {
             let message = format!("non-constexpr function `{name}` cannot be used in a constant expression");
             return Err(self.fail(span, message));
         }
+        if self.facts.is_in_error(func) {
+            return Err(self.fail(span, "the called function is in error"));
+        }
         if self.facts.awaits_check(func) {
             return Err(Fail::NeedsBody(func));
+        }
+        if self.facts.is_defined_later(func) {
+            let name = &self.facts.functions.inst(func).name;
+            let message = format!("undefined function `{name}` cannot be used in a constant expression");
+            return Err(self.fail(span, message));
         }
         let Some(function) = &self.facts.functions.inst(func).hir else {
             return Err(self.fail(span, "the called function has no body that could be evaluated"));

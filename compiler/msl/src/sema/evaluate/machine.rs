@@ -13,6 +13,7 @@ use super::NotConstant;
 use super::memory::{Address, Val, each_pointer};
 use crate::hir::{ConstValue, Expr, FuncId, LocalId, Types};
 use crate::sema::collect::ProgramData;
+use crate::sema::declaration_order;
 use crate::sema::diagnostics::{Deferred, Diagnostics};
 use crate::sema::fn_context::{FnContext, LocalConstants};
 use crate::sema::function::{BodyState, Functions};
@@ -50,6 +51,9 @@ pub(super) struct Facts<'c, 'a> {
     pub(super) diagnostics: &'c Diagnostics,
     pub(super) table: &'c Layer,
     pub(super) calls: Calls,
+    /// The constant expression, after which no function may be defined; [`Span::NONE`] if the order does not
+    /// matter.
+    pub(super) root: Span,
 }
 
 /// The functions that an evaluation calls.
@@ -67,6 +71,20 @@ impl Facts<'_, '_> {
     pub(super) fn awaits_check(&self, func: FuncId) -> bool {
         let is_unchecked = self.functions.inst(func).state == BodyState::Unchecked;
         (is_unchecked && !self.diagnostics.gave_up()) || self.diagnostics.has_deferred(Deferred::Body(func))
+    }
+
+    /// Whether a constant expression calls a function that is defined after it (C++14 [expr.const.2]). The
+    /// members of a class are defined where the class is complete.
+    pub(super) fn is_defined_later(&self, func: FuncId) -> bool {
+        let inst = self.functions.inst(func);
+        let is_free = inst.origin.decl().is_some_and(|decl| self.functions.decl(decl).owner.is_none());
+        let definition = inst.definition.filter(|_| is_free && !self.root.is_none());
+        definition.is_some_and(|definition| declaration_order::is_after(definition.ast.span, self.root))
+    }
+
+    /// Whether a constant expression calls a function whose body is in error.
+    pub(super) fn is_in_error(&self, func: FuncId) -> bool {
+        self.calls == Calls::Constexpr && self.functions.inst(func).has_errors
     }
 
     /// Whether the evaluation may call a function.

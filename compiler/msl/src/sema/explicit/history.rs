@@ -47,6 +47,8 @@ struct State {
 #[derive(Debug, Default)]
 pub(in crate::sema) struct History {
     states: FxHashMap<Entity, State>,
+    /// The first specialisation of each function, and whether it is `constexpr`.
+    functions: FxHashMap<FuncId, (Span, bool)>,
 }
 
 impl History {
@@ -99,6 +101,14 @@ impl History {
             let diagnostic = Diagnostic::error("explicit-instantiation", span, message);
             diagnostics.report(diagnostic.with_note(earlier, note));
         }
+    }
+
+    /// Records a specialisation of a function; the first one, and whether that is `constexpr`, if this is
+    /// another.
+    pub(super) fn first_of(&mut self, func: FuncId, span: Span, is_constexpr: bool) -> Option<(Span, bool)> {
+        let known = self.functions.get(&func).copied();
+        self.functions.entry(func).or_insert((span, is_constexpr));
+        known
     }
 
     /// Whether the entity is instantiated explicitly so far; the declaration.

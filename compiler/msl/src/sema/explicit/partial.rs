@@ -1,7 +1,7 @@
 //! Partial specialisations: whether they specialise, and whether each of their parameters can be deduced
 //! (C++14 [temp.class.spec.8]).
 
-use super::place::mentions;
+use super::place::{self, mentions};
 use super::specialisation::template_of;
 use crate::ast::{
     self, ExprKind, ItemKind, TemplateArg, TemplateParam, TemplateParamKind, TemplateParams, TypeKind,
@@ -11,7 +11,7 @@ use crate::sema::checker::Checker;
 use crate::sema::entities::Found;
 use crate::sema::pattern::{self, ArgPat, Pat, TemplatePat, ValuePat};
 use crate::sema::scopes::ScopeId;
-use crate::sema::{deduce, lookup};
+use crate::sema::{deduce, lookup, record};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -31,6 +31,9 @@ pub(in crate::sema) fn check<'a>(
         _ => return,
     };
     let (Some(written), Some(name)) = (written, name) else { return };
+    if !is_placed(cx, &item.kind, path.as_ref(), name, scope, span) {
+        return;
+    }
     let params = &head.params;
     let patterns: Vec<ArgPat<'a>> =
         cx.in_scope(scope, |cx| written.iter().map(|arg| pattern::of_arg(cx, arg, params)).collect());
@@ -54,6 +57,40 @@ pub(in crate::sema) fn check<'a>(
     if let Some(primary) = primary {
         check_value_types(cx, primary, written, &patterns, span);
     }
+}
+
+/// Whether a partial specialisation is in the class of its template, or in a namespace that encloses the
+/// template's; reported if not (C++17 [temp.class.spec.5]).
+fn is_placed<'a>(
+    cx: &mut Checker<'a>,
+    kind: &ItemKind,
+    path: Option<&'a ast::Path>,
+    name: Name,
+    scope: ScopeId,
+    span: Span,
+) -> bool {
+    if let Some(class) = cx.scopes.record(scope) {
+        let own = record::lookup_in_class(cx, class, name);
+        let is_own = matches!(own, Some(Found::ClassTemplate(_) | Found::Variable(_)));
+        if path.is_none() && !is_own {
+            let message = format!("partial specialization of `{name}` outside of the class of its template");
+            cx.error("no-matching-template", span, message);
+            return false;
+        }
+        return true;
+    }
+    let template = match kind {
+        ItemKind::Record(_) => template_of(cx, path, name, scope).map(|template| template.scope),
+        _ => path.and_then(|path| {
+            let class = place::class_of_path(cx, path, scope)?;
+            match record::lookup_in_class(cx, class, name) {
+                Some(Found::Variable(variable)) => Some(variable.scope),
+                _ => None,
+            }
+        }),
+    };
+    let from = cx.scopes.enclosing_namespace(scope);
+    template.is_none_or(|template| place::check_specialised(cx, from, template, name.as_str(), span))
 }
 
 /// Whether the arguments are those of the template itself: the parameters, each once and in order.

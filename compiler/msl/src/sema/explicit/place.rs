@@ -8,7 +8,7 @@ use crate::sema::ast_names::{self, Visitor};
 use crate::sema::checker::Checker;
 use crate::sema::scopes::ScopeId;
 use crate::sema::table::{Entry, ItemId, NsId};
-use crate::sema::{out_of_line, path, specialise};
+use crate::sema::{lookup, out_of_line, path, specialise};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -90,7 +90,8 @@ pub(in crate::sema) fn check_definition<'a>(cx: &mut Checker<'a>, id: ItemId, en
             let message = "cannot specialize (with `template<>`) a member of an unspecialized template";
             cx.error("bad-template", span, message);
         } else if first == 0 {
-            check_class_heads(cx, &heads, path, span);
+            let scope = cx.scopes.of_item(id);
+            cx.in_scope(scope, |cx| check_class_heads(cx, &heads, path, span));
         }
         return;
     }
@@ -104,7 +105,13 @@ pub(in crate::sema) fn check_definition<'a>(cx: &mut Checker<'a>, id: ItemId, en
         }
         return;
     }
-    let Some(class) = class_of_path(cx, path, scope) else { return };
+    let Some(class) = class_of_path(cx, path, scope) else {
+        if let ItemKind::Record(_) = entry.item.kind {
+            // Functions and variables are reported with the declarations that they have not.
+            cx.without_access(|cx| cx.in_scope(scope, |cx| path::resolve_type(cx, path)));
+        }
+        return;
+    };
     let target = cx.records.get(class).decl_scope;
     if !check_specialised(cx, entry.ns, target, &name, span) {
         return;
@@ -119,6 +126,10 @@ pub(in crate::sema) fn check_definition<'a>(cx: &mut Checker<'a>, id: ItemId, en
 /// Reports heads of classes that are not those of the class templates that the path names: with parameters
 /// that nothing determines, or in another order.
 fn check_class_heads(cx: &mut Checker<'_>, heads: &[&ast::TemplateParams], path: &Path, span: Span) {
+    let first = path.segments.first().expect("a path has a segment");
+    if first.args.is_some() && !path.global && lookup::unqualified(cx, first.name).is_none() {
+        return cx.error("unknown-name", first.span, format!("no template named `{}`", first.name));
+    }
     let classes = path.segments.iter().filter_map(|segment| segment.args.as_ref());
     if classes.clone().count() > heads.len() {
         return;

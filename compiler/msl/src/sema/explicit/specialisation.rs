@@ -7,9 +7,9 @@ use crate::hir::{FuncId, RecordId, Ty};
 use crate::sema::checker::Checker;
 use crate::sema::entities::{ClassTemplate, FnDeclId, Found};
 use crate::sema::scopes::ScopeId;
-use crate::sema::table::{ItemId, function_key};
+use crate::sema::table::{ItemId, NsId, function_key};
 use crate::sema::{
-    function, kernel, lookup, out_of_line, overload, record, resolve_type, spelling, template_args,
+    function, kernel, lookup, noexcept, out_of_line, overload, record, resolve_type, spelling, template_args,
     whole_program,
 };
 use crate::token::Name;
@@ -32,6 +32,8 @@ pub(in crate::sema) fn check<'a>(cx: &mut Checker<'a>, history: &mut History, id
                 cx.error("default-argument", param.span, message);
             }
             if let Some(func) = specialised_function(cx, ast, id, scope) {
+                check_again(cx, history, ast, func);
+                noexcept::check_specialisation(cx, func, ast);
                 let is_definition = !matches!(ast.body, FunctionBody::None);
                 let name = cx.functions.inst(func).name.clone();
                 let event = Event::Specialisation { is_definition };
@@ -44,6 +46,22 @@ pub(in crate::sema) fn check<'a>(cx: &mut Checker<'a>, history: &mut History, id
         ItemKind::Variable(variable) => check_variable(cx, history, variable, id, scope),
         _ => {}
     }
+}
+
+/// Reports a further declaration of a specialisation that does not agree with the first.
+fn check_again(cx: &mut Checker<'_>, history: &mut History, ast: &ast::Function, func: FuncId) {
+    let is_constexpr = ast.specifiers.is_constexpr;
+    let Some((first, was_constexpr)) = history.first_of(func, ast.span, is_constexpr) else { return };
+    let name = &cx.functions.inst(func).name;
+    let message = if matches!(ast.body, FunctionBody::Delete) {
+        format!("the deleted definition of `{name}` must be its first declaration")
+    } else if is_constexpr != was_constexpr {
+        format!("`{name}` is declared with and without `constexpr`")
+    } else {
+        return;
+    };
+    let diagnostic = Diagnostic::error("redefinition", ast.span, message);
+    cx.report(diagnostic.with_note(first, "previously declared here"));
 }
 
 /// The template that a class specialisation names.
@@ -140,6 +158,7 @@ fn specialised_function<'a>(
     }
     let key = function_key(&ast.name)?;
     let signature = kernel::Signature::of(ast);
+    let from = cx.scopes.enclosing_namespace(around);
     let Some(path) = &ast.scope else {
         let found = cx.in_scope(around, |cx| lookup::unqualified(cx, key));
         let decls = match found {
@@ -147,26 +166,42 @@ fn specialised_function<'a>(
             _ => Rc::from([]),
         };
         let func = kernel::instantiated_by_signature(cx, &decls, signature, around, ast.span)?;
-        check_place(cx, func, id, ast);
-        return Some(func);
+        let is_placed = check_place(cx, func, id, ast);
+        return (is_placed && is_member_of(cx, func, from, ast)).then_some(func);
     };
-    let from = cx.scopes.enclosing_namespace(around);
     if let Some(ns) = cx.table.find_namespace(from, path) {
         let Some(Found::Functions(decls)) = lookup::in_namespace(cx, ns, key) else {
             return None;
         };
         let inside = cx.scopes.namespace(ns);
-        return kernel::instantiated_by_signature(cx, &decls, signature, inside, ast.span);
+        let func = kernel::instantiated_by_signature(cx, &decls, signature, inside, ast.span)?;
+        return is_member_of(cx, func, ns, ast).then_some(func);
     }
     let class = place::class_of_path(cx, path, around)?;
     specialised_member(cx, ast, id, class, key)
 }
 
-fn check_place(cx: &mut Checker<'_>, func: FuncId, id: ItemId, ast: &ast::Function) {
-    let Some(decl) = cx.functions.inst(func).origin.decl() else { return };
+/// Whether a specialised function is in a namespace that the namespace of the declaration encloses; reported
+/// if not.
+fn check_place(cx: &mut Checker<'_>, func: FuncId, id: ItemId, ast: &ast::Function) -> bool {
+    let Some(decl) = cx.functions.inst(func).origin.decl() else { return true };
     let (entity, name) = (cx.functions.decl(decl).scope, spelling::function(&ast.name));
     let from = cx.table.entry(id).ns;
-    place::check_specialised(cx, from, entity, &name, ast.span);
+    place::check_specialised(cx, from, entity, &name, ast.span)
+}
+
+/// Whether a specialised function belongs to the namespace that the declaration names, inline namespaces
+/// included; reported if only a using-directive or using-declaration leads to it (C++14 [dcl.meaning.1]).
+fn is_member_of(cx: &mut Checker<'_>, func: FuncId, ns: NsId, ast: &ast::Function) -> bool {
+    let Some(decl) = cx.functions.inst(func).origin.decl() else { return true };
+    let target = cx.scopes.enclosing_namespace(cx.functions.decl(decl).scope);
+    let is_member = cx.table.enclosing_set(target).contains(&ns);
+    if !is_member {
+        let name = spelling::function(&ast.name);
+        let message = format!("no function template matches function template specialization `{name}`");
+        cx.error("no-matching-template", ast.span, message);
+    }
+    is_member
 }
 
 /// The member function of a class made from a template that a full specialisation is of.

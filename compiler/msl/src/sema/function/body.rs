@@ -49,6 +49,7 @@ pub(in crate::sema) fn ensure_body(cx: &mut Checker<'_>, id: FuncId) {
     let in_template = cx.diagnostics.set_in_template(depends);
     cx.once(Deferred::Body(id), |cx| {
         cx.in_function(returns, |cx| cx.in_scope(scope, |cx| cx.deeper(span, |cx| check_body(cx, id))));
+        cx.functions.inst_mut(id).has_errors = cx.diagnostics.has_errors();
     });
     cx.diagnostics.set_in_template(in_template);
     cx.placeholders = placeholders;
@@ -87,11 +88,14 @@ fn check_body(cx: &mut Checker<'_>, id: FuncId) {
     cx.functions.inst_mut(id).definition = Some(definition);
     cx.function.name = cx.functions.inst(id).name.to_string();
     cx.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
-        TypeKind::Reference { referent, .. } => AutoReturn::Reference { is_const: referent.quals.is_const },
+        TypeKind::Reference { referent, rvalue } => {
+            AutoReturn::Reference { is_const: referent.quals.is_const, is_rvalue: *rvalue }
+        }
         TypeKind::DecltypeAuto => AutoReturn::Decltype,
         TypeKind::Pointer(_) => AutoReturn::Pointer,
         _ => AutoReturn::Plain,
     });
+    cx.function.result_at = definition.ast.ret.as_ref().map_or(definition.ast.span, |ret| ret.span);
     let function = cx.in_scope(definition.scope, |cx| {
         cx.function.returns_uniform =
             definition.ast.ret.as_ref().is_some_and(|ret| rules::uniform::is_uniform(cx, ret));

@@ -34,6 +34,11 @@ pub(in crate::sema) fn is_aggregate(
         })
 }
 
+/// Whether a class has neither members nor bases.
+pub(super) fn has_no_elements(types: &Types, records: &Records<'_>, record: RecordId) -> bool {
+    types.record(record).fields.is_empty() && records.get(record).bases.is_empty()
+}
+
 /// Initialises the members of a class without constructors from the cursor.
 pub(super) fn aggregate<'a>(
     cx: &mut Checker<'a>,

@@ -6,12 +6,13 @@
 use super::synthesised::assigned;
 use super::{DefaultInit, ListForm, aggregate, default, list, synthesised};
 use crate::ast;
-use crate::hir::{Expr, ExprKind, QualTy, RecordId, Stmt, StmtKind};
+use crate::hir::{Expr, ExprKind, QualTy, RecordId, Stmt, StmtKind, Ty, Types};
 use crate::sema::call::Arg;
 use crate::sema::checker::Checker;
 use crate::sema::construct::{Brackets, ConstructArgs};
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::entities::Found;
+use crate::sema::fn_context::Returns;
 use crate::sema::record::Records;
 use crate::sema::scopes::Scopes;
 use crate::sema::{call, construct, init, path, record, special, spelling};
@@ -60,6 +61,26 @@ pub(super) fn default_field(
         },
     };
     store_field(cx, record, index, value, stmts, span);
+}
+
+/// Checks the initialiser of a data member as a constructor evaluates it.
+pub(in crate::sema) fn check_field_initialiser(
+    cx: &mut Checker<'_>,
+    record: RecordId,
+    name: Name,
+    span: Span,
+) {
+    let Some(index) = cx.types.record(record).fields.iter().position(|field| field.name == name) else {
+        // The class is in error.
+        return;
+    };
+    cx.in_function(Returns::Type(QualTy::plain(Ty::VOID)), |cx| {
+        let object = QualTy::plain(cx.records.get(record).ty);
+        let pointer = cx.types.pointer(object);
+        let this = cx.function.new_local(cx.names.this, pointer, span);
+        cx.function.this = Some((this, object));
+        default_field(cx, record, index as u32, &mut Vec::new(), span);
+    });
 }
 
 /// Reports a const or reference member without a value.
@@ -113,7 +134,7 @@ pub(in crate::sema) fn constructor_prologue<'a>(
             None => {}
         }
     }
-    check_empty_bases(cx, record, &empty_bases, function.span);
+    construct_empty_bases(cx, record, &empty_bases, stmts, function.span);
     refuse_several_members(cx, record, &by_field);
     for (index, inits) in by_field.into_iter().enumerate() {
         let index = index as u32;
@@ -242,9 +263,8 @@ fn member_init<'a>(
         at = cx.types.as_record(field.ty.ty).unwrap_or(at);
     }
     let value = mem_init_value(cx, init, declared, span);
-    let is_temporary =
-        matches!(&value.kind, ExprKind::AddressOf(place) if matches!(place.kind, ExprKind::Materialize(_)));
-    if is_temporary && cx.types.referent(declared.ty).is_some() {
+    let is_reference = cx.types.referent(declared.ty).is_some();
+    if (is_reference && is_temporary(&value)) || has_temporary(&cx.types, &value) {
         let name = spelling::path(&init.name);
         let message =
             format!("reference member `{name}` binds to a temporary object, which does not live as long");
@@ -254,6 +274,20 @@ fn member_init<'a>(
     if !value.ty.ty.is_error() {
         stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
     }
+}
+
+/// Whether a value is the address of a temporary object.
+fn is_temporary(value: &Expr) -> bool {
+    matches!(&value.kind, ExprKind::AddressOf(place) if matches!(place.kind, ExprKind::Materialize(_)))
+}
+
+/// Whether an aggregate has a reference that binds to a temporary object.
+fn has_temporary(types: &Types, value: &Expr) -> bool {
+    let (ExprKind::Struct(values), Some(record)) = (&value.kind, types.as_record(value.ty.ty)) else {
+        return false;
+    };
+    let mut fields = types.record(record).fields.iter().zip(values);
+    fields.any(|(field, value)| (field.is_reference && is_temporary(value)) || has_temporary(types, value))
 }
 
 /// An empty base has no member to store its value in, but its constructor runs. Returns the base.
@@ -270,8 +304,14 @@ fn empty_base_init<'a>(
     cx.types.as_record(base.ty)
 }
 
-/// Reports empty bases without an initialiser that have no default constructor.
-fn check_empty_bases(cx: &mut Checker<'_>, record: RecordId, initialised: &[RecordId], span: Span) {
+/// Runs the default constructors of empty bases without an initialiser; reports those that have none.
+pub(super) fn construct_empty_bases(
+    cx: &mut Checker<'_>,
+    record: RecordId,
+    initialised: &[RecordId],
+    stmts: &mut Vec<Stmt>,
+    span: Span,
+) {
     let empty: Vec<RecordId> = cx
         .records
         .get(record)
@@ -282,9 +322,15 @@ fn check_empty_bases(cx: &mut Checker<'_>, record: RecordId, initialised: &[Reco
         .collect();
     for base in empty {
         let ty = cx.records.get(base).ty;
-        let init = default::default_init(cx, ty, span);
-        if matches!(init, DefaultInit::Impossible | DefaultInit::Deleted(_)) {
-            default::report_no_default(&cx.types, &mut cx.diagnostics, ty, init, span);
+        match default::default_init(cx, ty, span) {
+            DefaultInit::Trivial => {}
+            DefaultInit::Constructor(func) => {
+                let value = default::default_constructed(cx, ty, func, span);
+                stmts.push(Stmt { kind: StmtKind::Expr(value), span });
+            }
+            init @ (DefaultInit::Impossible | DefaultInit::Deleted(_)) => {
+                default::report_no_default(&cx.types, &mut cx.diagnostics, ty, init, span);
+            }
         }
     }
 }

@@ -3,12 +3,11 @@
 //! Invariant: a default constructor is synthesised once a class, and only where it would do something.
 
 use super::{DefaultInit, Synthesised, inherited, synthesised};
-use crate::ast;
 use crate::hir::{Expr, ExprKind, FuncId, RecordId, Ty, TyKind, Types};
 use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Diagnostics;
 use crate::sema::overload::Call;
-use crate::sema::{access, call, construct, destructor, overload, record, special};
+use crate::sema::{access, call, construct, destructor, record, special};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -52,7 +51,7 @@ fn find_default_init(cx: &mut Checker<'_>, record: RecordId, span: Span) -> Defa
     if !constructors.is_empty() {
         let name = cx.types.record(record).name.clone();
         let call = Call { name: &name, decls: &constructors, explicit: None, object: None, args: &[], span };
-        return match default_constructor_among(cx, &call) {
+        return match construct::constructor_among(cx, &call).ok() {
             Some(func) if construct::is_defaulted(&cx.functions, func) => {
                 cx.records.get_mut(record).special.defaulted = Some(func);
                 implicit_default_init(cx, record, span)
@@ -67,22 +66,10 @@ fn find_default_init(cx: &mut Checker<'_>, record: RecordId, span: Span) -> Defa
     implicit_default_init(cx, record, span)
 }
 
-/// Constructors overloaded by address space are told apart by where the object lives: thread.
-fn default_constructor_among<'a>(cx: &mut Checker<'a>, call: &Call<'_, 'a>) -> Option<FuncId> {
-    if let Ok(func) = overload::find(cx, call) {
-        return Some(func);
-    }
-    let in_thread: Vec<_> = call
-        .decls
-        .iter()
-        .copied()
-        .filter(|&decl| {
-            let method = cx.functions.decl(decl).ast.method;
-            method.space.is_none_or(|space| space == ast::AddressSpace::Thread)
-        })
-        .collect();
-    let narrowed = Call { decls: &in_thread, ..*call };
-    overload::find(cx, &narrowed).ok()
+/// Whether the default constructor of a class is deleted if it is defaulted.
+pub(in crate::sema) fn is_default_deleted(cx: &mut Checker<'_>, record: RecordId, span: Span) -> bool {
+    let init = implicit_default_init(cx, record, span);
+    matches!(init, DefaultInit::Deleted(_) | DefaultInit::Impossible)
 }
 
 fn implicit_default_init(cx: &mut Checker<'_>, record: RecordId, span: Span) -> DefaultInit {

@@ -100,6 +100,7 @@ pub(super) fn inherited_stmts(
         // An empty base has no member: the arguments count only.
         _ => stmts.push(Stmt { kind: StmtKind::Expr(value), span }),
     }
+    constructor::construct_empty_bases(cx, record, &[base], stmts, span);
     for index in 0..cx.types.record(record).fields.len() as u32 {
         if Some(index) != field {
             constructor::default_field(cx, record, index, stmts, span);

@@ -231,6 +231,14 @@ pub(super) fn element<'a>(cx: &mut Checker<'a>, to: QualTy, cursor: &mut Cursor<
         narrowing::refuse_in_list(cx, &value, ty);
         return convert::to_type(cx, value, to, "in this initialiser");
     }
+    if let TyKind::Record(record) = *cx.types.kind(ty)
+        && aggregate::has_no_elements(&cx.types, &cx.records, record)
+    {
+        let message = "initializer for aggregate with no elements requires explicit braces";
+        cx.error("excess-initialisers", span, message);
+        cursor.at += 1;
+        return cx.poison(span);
+    }
     cursor.pending = Some(value);
     if !std::mem::take(&mut cursor.may_elide) {
         lint::missing_braces(cx, span);

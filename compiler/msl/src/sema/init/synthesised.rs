@@ -88,6 +88,7 @@ fn new_synthesised(cx: &mut Checker<'_>, which: Synthesised, span: Span) -> Func
         this: Some(this),
         state: BodyState::Unchecked,
         hir: None,
+        has_errors: false,
         trace: cx.diagnostics.trace(),
         span,
         requested: span,
@@ -195,6 +196,7 @@ fn synthesised_stmts(
         Synthesised::Invoker(_) => unreachable!("its body is a call"),
         Synthesised::DefaultConstructor(record) => {
             constructor::clear_bit_fields(cx, record, stmts, span);
+            constructor::construct_empty_bases(cx, record, &[], stmts, span);
             for field in 0..cx.types.record(record).fields.len() as u32 {
                 constructor::default_field(cx, record, field, stmts, span);
             }

@@ -56,7 +56,9 @@ fn pointer_comparison(
     rhs: &Expr,
     span: Span,
 ) -> Option<Expr> {
-    let is_null = |e: &Expr| e.ty.ty == Ty::NULLPTR || is_zero_literal(e);
+    // The enumerator 0 is no null pointer.
+    let is_zero = |e: &Expr| is_zero_literal(e) && cx.types.as_scalar(e.ty.ty).is_some();
+    let is_null = |e: &Expr| e.ty.ty == Ty::NULLPTR || is_zero(e);
     if (is_null(lhs) || is_null(rhs)) && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
         return None;
     }

@@ -7,9 +7,10 @@ use crate::sema::diagnostics::Diagnostics;
 use crate::sema::entities::{FnDeclId, Found};
 use crate::sema::function::Functions;
 use crate::sema::overload::{Call, NoOverload};
-use crate::sema::{ambiguity, call, lookup, overload, record};
+use crate::sema::{ambiguity, call, function, lookup, overload, record};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
+use std::rc::Rc;
 
 /// Whether operators on this type may be functions.
 pub(in crate::sema) fn is_overloadable(types: &Types, ty: Ty) -> bool {
@@ -59,7 +60,30 @@ pub(in crate::sema) fn call<'a>(
     }
     let more = call::argument_dependent(cx, name, &args, &free);
     free.extend(more);
+    let is_simple =
+        |operand: &Expr| matches!(cx.types.kind(operand.ty.ty), TyKind::Enum(_) | TyKind::Scalar(_));
+    if operands.iter().all(is_simple) {
+        free.retain(|&decl| takes_enumeration(cx, decl, &operands));
+    }
     best_operator(cx, name, members, free, &operands, args, span)
+}
+
+/// Whether a function takes the enumeration that an operand has as its type: without operands of classes,
+/// others are no candidates (C++14 [over.match.oper.3]).
+fn takes_enumeration(cx: &mut Checker<'_>, decl: FnDeclId, operands: &[Expr]) -> bool {
+    let data = cx.functions.decl(decl);
+    if data.template.is_some() {
+        return true;
+    }
+    let span = data.ast.span;
+    let Ok(Some(func)) = cx.quietly(|cx| function::instantiate(cx, decl, Rc::from([]), span)) else {
+        return true;
+    };
+    let mut pairs = cx.functions.inst(func).params.iter().zip(operands);
+    pairs.any(|(param, operand)| {
+        let is_enumeration = matches!(cx.types.kind(operand.ty.ty), TyKind::Enum(_));
+        is_enumeration && cx.types.referent(param.ty).unwrap_or(*param).ty == operand.ty.ty
+    })
 }
 
 fn best_operator<'a>(

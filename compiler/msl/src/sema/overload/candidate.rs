@@ -26,10 +26,13 @@ pub(super) fn examine<'a>(
     let func = candidate_function(cx, decl, call.explicit, call.args, call.span)?;
     let mut conversions = Vec::with_capacity(call.args.len() + 1);
     if cx.functions.needs_object(decl) && !is_constructor(&cx.functions, decl) {
-        let Some(object) = call.object else { return Err("it needs an object".to_owned()) };
-        match object_conversion(cx, func, object) {
-            Some(conversion) => conversions.push(conversion),
-            None => return Err(refused_object(&cx.types, &cx.functions, func, object)),
+        match call.object {
+            // It competes, and the choice of it is an error (C++14 [over.call.func.3]).
+            None => conversions.push(Conversion::EXACT),
+            Some(object) => match object_conversion(cx, func, object) {
+                Some(conversion) => conversions.push(conversion),
+                None => return Err(refused_object(&cx.types, &cx.functions, func, object)),
+            },
         }
     } else if call.object.is_some() && !is_constructor(&cx.functions, decl) {
         conversions.push(Conversion::EXACT);
@@ -112,7 +115,10 @@ pub(in crate::sema) fn candidate_function<'a>(
 fn check_arity(functions: &Functions<'_>, decl: FnDeclId, given: usize) -> Result<(), String> {
     let ast = functions.decl(decl).ast;
     let most = ast.params.len();
-    let least = ast.params.iter().filter(|param| param.default.is_none() && !is_pack(param)).count();
+    // Default arguments before a parameter without one are an error, and of no use.
+    let required = ast.params.iter().rposition(|param| param.default.is_none() && !is_pack(param));
+    let least =
+        ast.params.iter().take(required.map_or(0, |last| last + 1)).filter(|param| !is_pack(param)).count();
     let is_open = ast.is_variadic || has_pack(functions, decl);
     if given < least || (given > most && !is_open) {
         let wanted = if least == most { format!("{most}") } else { format!("{least} to {most}") };

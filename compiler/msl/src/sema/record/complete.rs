@@ -445,9 +445,14 @@ fn declare_field(
 ) {
     match (field.name, &field.ty.kind) {
         (Some(name), _) => {
-            let is_tag = |member: &Member<'_>| matches!(member, Member::Record(_, None) | Member::Enum(_));
+            // Tags may be hidden, and later static members are reported themselves.
+            let may_be_there = |member: &Member<'_>| match member {
+                Member::Record(_, None) | Member::Enum(_) => true,
+                Member::Variable(variable, _) => variable.span.lo > field.span.lo,
+                _ => false,
+            };
             let members = records.get(id).members.get(&name);
-            let is_known = members.is_some_and(|members| !members.iter().all(is_tag));
+            let is_known = members.is_some_and(|members| !members.iter().all(may_be_there));
             if is_known {
                 diagnostics.error("redefinition", field.span, format!("member `{name}` is declared twice"));
             }

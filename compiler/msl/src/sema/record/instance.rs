@@ -35,6 +35,7 @@ pub(super) fn check(cx: &mut Checker<'_>, id: RecordId, span: Span) {
             cx.in_scope(scope, |cx| items.iter().for_each(|item| check_item(cx, id, item, scope)));
             redeclare::check_methods(cx, id);
             redeclare::templates::check_member_partials(cx, id);
+            redeclare::templates::check_member_specialisations(cx, id);
         },
     );
 }

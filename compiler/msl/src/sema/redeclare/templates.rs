@@ -2,43 +2,59 @@
 //! specialisations and definitions outside of classes (C++14 [temp.over.link], [temp.class.spec]).
 
 use crate::ast::{self, FunctionBody, ItemKind, TemplateParams};
-use crate::hir::RecordId;
+use crate::hir::{QualTy, RecordId};
 use crate::sema::checker::Checker;
 use crate::sema::entities::FnDeclId;
 use crate::sema::equivalence::{self, Signature};
 use crate::sema::scopes::ScopeId;
-use crate::sema::spelling;
 use crate::sema::table::{Decl, Layer, function_key};
+use crate::sema::{resolve_type, spelling};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Reports function templates of one name in one scope that are declared like an earlier one, in a namespace
-/// if both are defined.
+/// Reports function templates of one name in one scope that are declared like an earlier one: members, and
+/// others that are both defined or do not agree.
 pub(super) fn check_overloads(cx: &mut Checker<'_>, decls: &[FnDeclId]) {
     let mut known: Vec<(Rc<Signature>, FnDeclId)> = Vec::new();
     for &decl in decls {
-        let data = cx.functions.decl(decl);
-        let (is_member, is_static) = (data.owner.is_some(), data.ast.specifiers.is_static);
-        let is_definition = matches!(data.ast.body, FunctionBody::Block(_) | FunctionBody::Delete);
-        if (!is_member && !is_definition) || data.ast.specifiers.names_unmodelled_space {
+        if cx.functions.decl(decl).ast.specifiers.names_unmodelled_space {
             continue;
         }
         let signature = equivalence::signature(cx, decl);
-        let earlier = known.iter().find(|(known, _)| *known == signature).map(|&(_, earlier)| earlier);
-        if let Some(earlier) = earlier {
-            let (old, new) = (cx.functions.decl(earlier).ast, cx.functions.decl(decl).ast);
-            let name = spelling::function(&new.name);
-            let message = match (is_member, is_static == old.specifiers.is_static) {
-                (true, true) => format!("class member `{name}` cannot be redeclared"),
-                (true, false) => format!("static and non-static `{name}` cannot be overloaded"),
-                (false, _) => format!("redefinition of `{name}`"),
-            };
-            report(cx, message, new.span, old.span);
+        let earlier = known.iter().filter(|(known, _)| *known == signature);
+        let problem = earlier.map(|&(_, earlier)| earlier).find_map(|earlier| excluded(cx, earlier, decl));
+        if let Some((at, earlier, message)) = problem {
+            report(cx, message, at, earlier);
         }
         known.push((signature, decl));
     }
+}
+
+/// Why a declaration of a function template excludes a later one: where to report it, the earlier declaration
+/// and the message.
+fn excluded(cx: &Checker<'_>, earlier: FnDeclId, later: FnDeclId) -> Option<(Span, Span, String)> {
+    let is_member = cx.functions.decl(later).owner.is_some();
+    let (old, new) = (cx.functions.decl(earlier).ast, cx.functions.decl(later).ast);
+    let name = spelling::function(&new.name);
+    let is_definition =
+        |ast: &ast::Function| matches!(ast.body, FunctionBody::Block(_) | FunctionBody::Delete);
+    let default = new.params.iter().find(|param| param.default.is_some());
+    let message = if is_member && new.specifiers.is_static == old.specifiers.is_static {
+        format!("class member `{name}` cannot be redeclared")
+    } else if is_member {
+        format!("static and non-static `{name}` cannot be overloaded")
+    } else if is_definition(old) && is_definition(new) {
+        format!("redefinition of `{name}`")
+    } else if old.specifiers.is_constexpr != new.specifiers.is_constexpr {
+        format!("`{name}` is declared with and without `constexpr`")
+    } else {
+        // C++14 [dcl.fct.default.4]
+        let message = "default arguments cannot be added to a function template that is declared before";
+        return default.map(|param| (param.span, old.span, message.to_owned()));
+    };
+    Some((new.span, old.span, message))
 }
 
 fn report(cx: &mut Checker<'_>, message: String, at: Span, earlier: Span) {
@@ -102,6 +118,45 @@ pub(in crate::sema) fn check_member_partials(cx: &mut Checker<'_>, class: Record
     let found: Vec<Partial<'_>> =
         ast.members.iter().flatten().filter_map(|item| partial(item, scope)).collect();
     compare_partials(cx, &found);
+}
+
+/// Reports explicit specialisations in an instance of a class template that its arguments make the same.
+pub(in crate::sema) fn check_member_specialisations(cx: &mut Checker<'_>, class: RecordId) {
+    let Some(ast) = cx.records.get(class).ast else { return };
+    let scope = cx.records.get(class).scope;
+    let mut known: Vec<(Name, Vec<QualTy>, Span)> = Vec::new();
+    for item in ast.members.iter().flatten() {
+        let is_full = item.template.as_ref().is_some_and(|head| head.params.is_empty());
+        let (name, args, span) = match &item.kind {
+            ItemKind::Variable(variable) if is_full => {
+                let declarator = &variable.declarator;
+                (declarator.name, &declarator.specialisation, variable.span)
+            }
+            ItemKind::Record(record) if is_full && record.members.is_some() => {
+                let Some(name) = record.name else { continue };
+                (name, &record.specialisation, record.span)
+            }
+            _ => continue,
+        };
+        let Some(types) = args.as_ref().and_then(|args| types_of(cx, args, scope)) else { continue };
+        let same = known.iter().find(|(other, known, _)| *other == name && *known == types);
+        if let Some(&(_, _, earlier)) = same {
+            report(cx, format!("redefinition of `{name}` with the same template arguments"), span, earlier);
+        }
+        known.push((name, types, span));
+    }
+}
+
+/// The types that template arguments are, if all are types without errors.
+fn types_of<'a>(cx: &mut Checker<'a>, args: &'a [ast::TemplateArg], scope: ScopeId) -> Option<Vec<QualTy>> {
+    let of_arg = |arg: &'a ast::TemplateArg| match arg {
+        ast::TemplateArg::Type(ty) => {
+            let ty = cx.quietly(|cx| cx.in_scope(scope, |cx| resolve_type::resolve(cx, ty))).ok()?;
+            (!ty.ty.is_error()).then_some(ty)
+        }
+        ast::TemplateArg::Expr(_) => None,
+    };
+    args.iter().map(of_arg).collect()
 }
 
 fn compare_partials<'a>(cx: &mut Checker<'a>, all: &[Partial<'a>]) {

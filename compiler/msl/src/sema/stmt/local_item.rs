@@ -9,8 +9,8 @@ use crate::sema::fn_context::Returns;
 use crate::sema::scopes::Scopes;
 use crate::sema::table::{Layer, Tag, tag_of};
 use crate::sema::{
-    bindings, call, enumeration, evaluate, function, lookup, path, record, redeclare, resolve_type,
-    static_members, using_rules, variable, whole_program,
+    bindings, call, default_arguments, enumeration, evaluate, function, lookup, path, record, redeclare,
+    resolve_type, static_members, using_rules, variable, whole_program,
 };
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -133,6 +133,9 @@ fn declare_block_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function)
             others.extend(of_namespace.iter());
         }
         redeclare::check_another(cx, &others, decl);
+        if let Some(Found::Functions(earlier)) = cx.scopes.using_of_block(name) {
+            default_arguments::check_block(cx, &earlier, decl);
+        }
     }
     let found = Found::Functions(Rc::from([decl]));
     using_rules::check_block(cx, name, &found, function.span);

@@ -148,7 +148,10 @@ fn deduced_return<'a>(cx: &mut Checker<'a>, value: &'a ast::Expr) -> Option<Expr
         return None;
     }
     let ty = if checked.ty.ty == Ty::VOID {
-        refuse_void(cx, value.span);
+        // Of a reference the declaration is at fault, which no value of this type fits.
+        let is_reference = matches!(cx.function.auto_return, Some(AutoReturn::Reference { .. }));
+        let at = if is_reference { cx.function.result_at } else { value.span };
+        refuse_void(cx, at);
         QualTy::plain(Ty::VOID)
     } else {
         deduced_result_type(cx, value, &checked)
@@ -176,10 +179,14 @@ fn deduced_result_type<'a>(cx: &mut Checker<'a>, written: &'a ast::Expr, value: 
 /// `auto&` and `auto*` as result types.
 fn auto_return_type(types: &mut Types, written: &AutoReturn, value: &Expr) -> Option<QualTy> {
     match written {
-        AutoReturn::Reference { is_const } if value.is_place => {
+        AutoReturn::Reference { is_const, .. } if value.is_place => {
             let mut to = value.ty;
             to.is_const |= is_const;
             Some(QualTy::plain(types.reference(to, false)))
+        }
+        // No value binds to it, which the conversion reports.
+        AutoReturn::Reference { is_const: false, is_rvalue: false } => {
+            Some(QualTy::plain(types.reference(value.ty, false)))
         }
         _ => None,
     }

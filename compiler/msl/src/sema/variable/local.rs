@@ -9,10 +9,11 @@ use crate::sema::checker::Checker;
 use crate::sema::entities::{Found, LocalDecl, VarDecl};
 use crate::sema::init::{DefaultInit, assigned};
 use crate::sema::names::KnownNames;
+use crate::sema::path::Miss;
 use crate::sema::values::has_bit_fields;
 use crate::sema::{
-    alignment, class_deduction, evaluate, function, init, lookup, member, record, redeclare, resolve_type,
-    rules, special, stmt, variable, walk,
+    alignment, class_deduction, evaluate, function, init, lookup, member, path, record, redeclare,
+    resolve_type, rules, special, stmt, variable, walk,
 };
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -29,6 +30,14 @@ pub(in crate::sema) fn check_local<'a>(
     let span = variable.span;
     if let TypeKind::Record(_) | TypeKind::Enum(_) = &variable.ty.kind {
         stmt::declare_block_tag(cx, &variable.ty);
+    }
+    if cx.diagnostics.in_template() && lacks_typename(cx, &variable.ty) {
+        cx.error(
+            "missing-typename",
+            variable.ty.span,
+            "missing `typename` before the name of a dependent type",
+        );
+        return declare_poisoned(cx, name, span);
     }
     if variable.is_extern {
         return extern_local(cx, variable);
@@ -59,6 +68,35 @@ pub(in crate::sema) fn check_local<'a>(
         Some((ty, Some(value))) => declare_variable(cx, variable, ty, None, Some(value), stmts),
         Some((ty, None)) => uninitialised(cx, variable, ty, stmts),
         None => declare_poisoned(cx, name, span),
+    }
+}
+
+/// Whether a type is named as a member of one that depends on template arguments, which without `typename` is
+/// no type (C++14 [temp.res.3]). The members of the class at hand are known.
+fn lacks_typename<'a>(cx: &mut Checker<'a>, ty: &'a ast::Type) -> bool {
+    let path = match &ty.kind {
+        TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => {
+            return lacks_typename(cx, inner);
+        }
+        TypeKind::Path(path) if path.segments.len() > 1 && !path.is_typename && path.tag.is_none() => path,
+        _ => return false,
+    };
+    let count = path.segments.len() - 1;
+    let name = path.segments[count - 1].name;
+    let is_around = |scope| {
+        let class = cx.scopes.record(scope);
+        class.is_some_and(|class| cx.records.get(class).name == Some(name))
+    };
+    if cx.scopes.around().any(is_around) {
+        return false;
+    }
+    // What is in error without a report depends on template arguments.
+    match cx.quietly(|cx| path::resolve_prefix(cx, path, count)) {
+        Ok(Ok(prefix)) => {
+            path::type_of_found(&cx.records, &prefix.found).is_some_and(|ty| cx.is_dependent(ty.ty))
+        }
+        Ok(Err(Miss::Reported)) => true,
+        Ok(Err(Miss::Unknown { .. })) | Err(_) => false,
     }
 }
 
@@ -211,19 +249,31 @@ fn uninitialised_type<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable) -> 
         ));
     }
     let ty = resolve_type::resolve(cx, &variable.ty);
+    let problem = match &variable.ty.kind {
+        TypeKind::Reference { .. } => REFERENCE_ALONE,
+        TypeKind::Array(_, None) => NO_LENGTH,
+        _ => "",
+    };
+    if ty.ty.is_error() && cx.diagnostics.in_template() && !problem.is_empty() {
+        // The arguments do not matter.
+        cx.error("bad-variable", variable.span, problem);
+    }
     (!ty.ty.is_error() && record::complete_type(cx, ty.ty, variable.span)).then_some(ty)
 }
+
+const REFERENCE_ALONE: &str = "a reference needs an initialiser";
+const NO_LENGTH: &str = "the length of this array is not known";
 
 fn uninitialised<'a>(cx: &mut Checker<'a>, variable: &'a ast::Variable, ty: QualTy, stmts: &mut Vec<Stmt>) {
     let (name, span) = (variable.declarator.name, variable.span);
     let problem = if cx.types.referent(ty.ty).is_some() {
-        "a reference needs an initialiser"
+        REFERENCE_ALONE
     } else if ty.ty == Ty::VOID {
         "a variable cannot have type `void`"
     } else if ty.space == Space::Device {
         "a local variable cannot be in device memory"
     } else if matches!(cx.types.as_array(ty.ty), Some((_, 0))) && list_needed(&variable.ty) {
-        "the length of this array is not known"
+        NO_LENGTH
     } else if refuse_unset_constant(cx, variable, ty) {
         return declare_poisoned(cx, name, span);
     } else {
