@@ -150,6 +150,9 @@ def expectations(text, prefixes, macros):
     for comment in COMMENT.finditer(text):
         # As with clang, an annotation is about the line that its comment begins on.
         first = bisect.bisect_right(starts, comment.start())
+        # Right after a line that is continued, it begins with the backslash before the end of that line.
+        if first > 1 and comment.start() == starts[first - 1] and lines[first - 2].endswith("\\"):
+            first -= 1
         if comment[0][0] != "/" or active[first - 1] is not True:
             continue
         for match in DIRECTIVE.finditer(text, comment.start(), comment.end()):
