@@ -229,6 +229,7 @@ const ANALYSIS: &[Entry] = &[
     id("ambiguous-function", "a function's name without a call means several functions"),
     id("ambiguous-member", "a name is a member of several bases of a class"),
     id("ambiguous-name", "several namespaces that directives make visible declare a name"),
+    id("ambiguous-specialisation", "several partial specialisations fit a class equally well"),
     id("argument-count", "a call with the wrong number of arguments"),
     id("array-designator", "`[n] =` in an initialiser list, which is not supported"),
     id("array-length", "an array with a negative length, or too long"),

@@ -156,7 +156,7 @@ pub(super) fn check_friend_type(p: &mut Parser<'_>, ty: &Type, first: TokenKind)
 }
 
 /// Reports what no template can be: a using-declaration, an enumeration, several variables.
-pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items: &[Item]) {
+pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items: &[Item], is_using: bool) {
     let Some(first) = items.first() else { return };
     let problem = match &first.kind {
         _ if items.len() > 1
@@ -165,6 +165,8 @@ pub(super) fn check_templated(p: &mut Parser<'_>, params: &TemplateParams, items
             "a template declares one thing only"
         }
         ItemKind::UsingDeclaration(_) => "a using-declaration cannot be a template",
+        ItemKind::Alias(_) if !is_using => "typedef cannot be a template",
+        ItemKind::Field(_) if params.params.is_empty() => "a data member cannot be a specialisation",
         ItemKind::UsingNamespace(_) => "a using-directive cannot be a template",
         ItemKind::Enum(_) if !params.params.is_empty() => "an enumeration cannot be a template",
         ItemKind::Function(function)
@@ -253,7 +255,10 @@ pub(super) fn refuse_qualified_member(p: &mut Parser<'_>, span: Span) {
 }
 
 /// Reports a using-declaration with template arguments.
-pub(super) fn check_using(p: &mut Parser<'_>, path: &Path) {
+pub(super) fn check_using(p: &mut Parser<'_>, path: &Path, is_typename: bool) {
+    if is_typename && path.segments.last().is_some_and(|last| last.operator.is_some()) {
+        p.error("using-declaration", path.span, "`typename` cannot stand before the name of an operator");
+    }
     if path.segments.last().is_some_and(|last| last.args.is_some()) {
         let message = "a using-declaration cannot name a specialisation of a template";
         p.error("using-declaration", path.span, message);

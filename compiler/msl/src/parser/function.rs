@@ -22,7 +22,14 @@ pub(super) fn at_constructor_name(p: &Parser<'_>) -> bool {
     if p.scopes.class_name != Some(name) || !p.scopes.in_class_body() {
         return false;
     }
-    p.next_is(1, Punct::LParen) || constructor_with_args(p)
+    let open = if p.next_is(1, Punct::Less) { after_template_args(p, 1) } else { Some(1) };
+    open.is_some_and(|open| {
+        // `S (f)(int)` declares a function `f` with the result `S`.
+        let is_parenthesised = matches!(p.peek_at(open + 1), TokenKind::Ident(_))
+            && p.next_is(open + 2, Punct::RParen)
+            && p.next_is(open + 3, Punct::LParen);
+        p.next_is(open, Punct::LParen) && !is_parenthesised
+    })
 }
 
 /// Outside of its class: `A::S<T>::S(`, or its destructor, `S<T>::~`.
@@ -88,12 +95,6 @@ pub(super) fn after_name(p: &Parser<'_>, ahead: usize) -> Option<usize> {
         at += 1;
     }
     None
-}
-
-/// `MD<T>(`: a template-id as the constructor's name.
-fn constructor_with_args(p: &Parser<'_>) -> bool {
-    p.next_is(1, Punct::Less)
-        && after_template_args(p, 1).is_some_and(|after| p.next_is(after, Punct::LParen))
 }
 
 /// Parses a constructor's name and parameters where a declarator would stand.

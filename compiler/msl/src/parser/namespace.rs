@@ -187,7 +187,7 @@ fn using_declarations(p: &mut Parser<'_>, start: Span) -> Vec<Item> {
             };
             p.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
         }
-        declaration_rules::check_using(p, &parsed.path);
+        declaration_rules::check_using(p, &parsed.path, is_type);
         let is_pack = p.eat(Punct::Ellipsis);
         let (id, path) = (p.ids.fresh(), parsed.path);
         let using = UsingDeclaration { id, path, is_pack, is_typename: is_type };

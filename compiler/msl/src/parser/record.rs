@@ -38,7 +38,10 @@ pub(super) fn parse(p: &mut Parser<'_>) -> Option<TypeKind> {
         p.advance();
     }
     let defines = p.is(Punct::LBrace) || p.is(Punct::Colon);
-    let declares = p.is(Punct::Semi) && head.scope.is_none();
+    // `template <> struct S<int>::Inner;` declares a specialisation.
+    let is_specialisation =
+        !p.template_heads.is_empty() && p.template_depth == 0 && !p.scopes.in_class_body();
+    let declares = p.is(Punct::Semi) && (head.scope.is_none() || is_specialisation);
     if !defines && p.is(Punct::Semi) && head.has_template_word && !p.template_heads.is_empty() {
         declaration_rules::refuse_template_word(p, head.span);
     }

@@ -25,7 +25,9 @@ pub(super) fn block_in_scope(p: &mut Parser<'_>) -> Block {
         leading_pragmas(p, &mut stmts);
         while !p.is(Punct::RBrace) && !p.at_end() {
             let before = p.at;
+            let (first, implied) = (stmts.len(), p.implied_records.len());
             parse_into(p, &mut stmts);
+            declare_implied(p, implied, &mut stmts, first);
             if p.at == before && !p.split_greater {
                 p.advance();
             }
@@ -42,6 +44,17 @@ pub(super) fn block_in_scope(p: &mut Parser<'_>) -> Block {
     }
     p.fp = outer;
     Block { stmts, span: p.since(start) }
+}
+
+/// Inserts declarations of classes that the statements from `first` on introduce by a first mention: the
+/// implied records from `implied` on (C++14 [basic.scope.pdecl.7]).
+fn declare_implied(p: &mut Parser<'_>, implied: usize, stmts: &mut Vec<Stmt>, first: usize) {
+    for record in p.implied_records.split_off(implied) {
+        let span = record.span;
+        let kind = ItemKind::Record(std::sync::Arc::new(record));
+        let item = Item { kind, template: None, access: crate::ast::Access::Public, span };
+        stmts.insert(first, Stmt { kind: StmtKind::Item(Box::new(item)), span });
+    }
 }
 
 /// The floating-point pragmas at the start of a block.

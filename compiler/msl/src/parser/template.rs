@@ -55,6 +55,7 @@ pub(super) fn parse(p: &mut Parser<'_>, place: Place) -> Vec<Item> {
 }
 
 fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, start: Span) -> Vec<Item> {
+    let is_using = p.is_kw(Kw::Using);
     let mut items = match p.peek() {
         TokenKind::Keyword(Kw::Using) => namespace::using(p),
         // `template<> template<>` and out-of-class member templates: the inner one counts.
@@ -62,7 +63,7 @@ fn templated_item(p: &mut Parser<'_>, place: Place, params: TemplateParams, star
         _ => decl::declaration(p, place),
     };
     let span = p.since(start);
-    declaration_rules::check_templated(p, &params, &items);
+    declaration_rules::check_templated(p, &params, &items, is_using);
     if let Some(first) = items.first() {
         declaration_rules::check_literal_template(p, &params, first);
     }

@@ -5,11 +5,12 @@
 //! of the classes that befriend it.
 
 use super::checker::Checker;
-use super::entities::Found;
+use super::entities::{FnDeclId, Found, TArg};
 use super::record::Records;
-use super::scopes::Scopes;
+use super::scopes::{ScopeId, Scopes};
 use super::table::function_key;
-use super::{function, record, resolve_type};
+use super::template_args::{self, ExplicitArg};
+use super::{function, path, record, resolve_type};
 use crate::ast::{self, Access, ItemKind};
 use crate::hir::{CastKind, Expr, ExprKind, FuncId, RecordId, Ty};
 use crate::token::Name;
@@ -305,22 +306,71 @@ fn is_in_friend<'a>(
 ) -> bool {
     let scope = cx.records.get(class).scope;
     let key = function_key(&friend.name);
+    // A friend function template may also use private names in its declaration.
+    if is_template && let Some(&(decl, _)) = cx.functions.signatures.last() {
+        let data = cx.functions.decl(decl);
+        let is_alike = data.template.is_some() && function_key(&data.ast.name) == key;
+        if is_alike && is_where_declared(cx, decl, friend, scope) {
+            return true;
+        }
+    }
     let around = cx.functions.bodies_around(&cx.scopes);
     around.into_iter().any(|func| {
         // Only declared functions are named as friends.
         let Some(decl) = cx.functions.inst(func).origin.decl() else { return false };
         let data = cx.functions.decl(decl);
-        let (is_member, own_template) = (data.owner.is_some(), data.template.is_some());
-        if function_key(&data.ast.name) != key || is_member != friend.scope.is_some() {
+        let own_template = data.template.is_some();
+        if function_key(&data.ast.name) != key || !is_where_declared(cx, decl, friend, scope) {
             return false;
         }
-        if is_template || friend.specialisation.is_some() {
+        if is_template {
             return own_template;
+        }
+        if let Some(args) = &friend.specialisation
+            && !(own_template && are_arguments_of(cx, func, args, scope))
+        {
+            return false;
         }
         let signature =
             cx.without_access(|cx| cx.quietly(|cx| cx.in_scope(scope, |cx| function::signature(cx, friend))));
         matches!(signature, Ok(Some((params, _)))
                 if function::are_same_params(&params, &cx.functions.inst(func).params))
+    })
+}
+
+/// Whether a function is a member of the class or namespace that a friend declaration names.
+fn is_where_declared<'a>(
+    cx: &mut Checker<'a>,
+    decl: FnDeclId,
+    friend: &'a ast::Function,
+    scope: ScopeId,
+) -> bool {
+    let data = cx.functions.decl(decl);
+    let (owner, ns) = (data.owner, cx.scopes.enclosing_namespace(data.scope));
+    let Some(path) = &friend.scope else { return owner.is_none() };
+    if let Some(named) = cx.table.find_namespace(cx.scopes.enclosing_namespace(scope), path) {
+        return owner.is_none() && cx.table.enclosing_set(ns).contains(&named);
+    }
+    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
+    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
+    // A class that depends on template arguments may be any.
+    let class = class.and_then(|ty| cx.types.as_record(ty.ty));
+    owner.is_some() && class.is_none_or(|class| owner == Some(class))
+}
+
+/// Whether the template arguments in a friend declaration equal the first arguments of an instance.
+fn are_arguments_of<'a>(
+    cx: &mut Checker<'a>,
+    func: FuncId,
+    written: &'a [ast::TemplateArg],
+    scope: ScopeId,
+) -> bool {
+    let explicit = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| template_args::explicit(cx, written));
+    let Ok(explicit) = cx.without_access(|cx| cx.quietly(explicit)) else { return true };
+    let args = cx.functions.inst(func).args.clone();
+    explicit.iter().zip(args.iter()).all(|(written, arg)| match (written, arg) {
+        (ExplicitArg::Type(ty), TArg::Type(arg)) => ty == arg || cx.is_dependent(ty.ty),
+        _ => true,
     })
 }
 

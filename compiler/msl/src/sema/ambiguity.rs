@@ -3,7 +3,7 @@
 //! A lookup returns [`Found::Ambiguous`], and the use of the name reports it with [`unambiguous`].
 
 use super::checker::Checker;
-use super::diagnostics::Diagnostics;
+use super::diagnostics::{DEPENDENT, Diagnostics};
 use super::entities::{Ambiguity, FnDeclId, Found, TArg};
 use super::function::Functions;
 use super::path::Miss;
@@ -78,7 +78,8 @@ pub(super) fn lookup_in_bases<'a>(cx: &mut Checker<'a>, id: RecordId, name: Name
     if rival.is_none() && !(is_repeated && needs_object(&cx.functions, &found)) {
         return Some(found);
     }
-    let class = cx.types.record(id).name.clone();
+    // Hides the placeholder for unknown arguments, with which the message would be dropped.
+    let class = cx.types.record(id).name.replace(DEPENDENT, "…");
     let message = match rival {
         Some(_) => format!("`{name}` is a member of several bases of `{class}`"),
         None => format!("`{name}` is a member of a base that `{class}` has several times"),

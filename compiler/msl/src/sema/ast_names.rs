@@ -223,6 +223,7 @@ pub(crate) fn in_item(item: &Item, f: Visit<'_, '_>) {
             instantiation.params.iter().flatten().for_each(|param| in_type(&param.ty, f));
         }
         ItemKind::Namespace(namespace) => namespace.items.iter().for_each(|item| in_item(item, f)),
+        ItemKind::UsingDeclaration(using) if using.is_pack && f.unexpanded_only => {}
         ItemKind::UsingDeclaration(using) => in_path(&using.path, f),
         ItemKind::UsingNamespace(_) | ItemKind::Friend(_) | ItemKind::Empty => {}
     }
@@ -243,7 +244,11 @@ fn in_template_param(param: &TemplateParam, f: Visit<'_, '_>) {
 }
 
 fn in_record(record: &Record, f: Visit<'_, '_>) {
-    record.bases.iter().for_each(|base| in_type(&base.ty, f));
+    for base in &record.bases {
+        if !(base.is_pack && f.unexpanded_only) {
+            in_type(&base.ty, f);
+        }
+    }
     record.specialisation.iter().flatten().for_each(|arg| in_arg(arg, f));
     record.align.iter().for_each(|align| in_expr(&align.value, f));
     record.members.iter().flatten().for_each(|member| in_item(member, f));
@@ -266,6 +271,9 @@ pub(crate) fn in_function(function: &Function, f: Visit<'_, '_>) {
     }
     function.attributes.iter().flat_map(|attribute| &attribute.args).for_each(|arg| in_expr(arg, f));
     for init in &function.mem_inits {
+        if init.is_pack && f.unexpanded_only {
+            continue;
+        }
         in_path_args(&init.name, f);
         in_clauses(&init.args, f);
     }

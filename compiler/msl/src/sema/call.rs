@@ -20,8 +20,8 @@ use super::construct::ConstructArgs;
 use super::entities::{FnDeclId, Found, TArg};
 use super::path::{Miss, Target};
 use super::{
-    assign, builtin_call, class_deduction, compiler_builtin, construct, expr, member, path, resolve_type,
-    template_args,
+    assign, builtin_call, class_deduction, compiler_builtin, construct, declaration_order, expr, member,
+    path, resolve_type, template_args,
 };
 use crate::ast::{self, ExprKind as AstKind, InitClause, TemplateArg};
 use crate::hir::Expr;
@@ -190,8 +190,13 @@ fn target_call<'a>(
             let explicit = target.args.map(|args| template_args::explicit(cx, args));
             let Some(args) = arguments::check_args(cx, args) else { return cx.poison(span) };
             let is_member = decls.iter().any(|&decl| cx.functions.decl(decl).owner.is_some());
+            let is_alone = !target.qualified && !is_member;
+            let decls = match is_alone {
+                true => declaration_order::visible_functions(cx, decls, name, path.span),
+                false => decls,
+            };
             let mut all = decls.to_vec();
-            if !target.qualified && !is_member {
+            if is_alone && !cx.functions.is_any_of_block(&decls) {
                 let more = associated::argument_dependent(cx, name, &args, &all);
                 all.extend(more);
             }

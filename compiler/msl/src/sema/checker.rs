@@ -99,6 +99,23 @@ impl<'a> Checker<'a> {
         self.diagnostics.error(id, span, message);
     }
 
+    /// The number of elements in the expansion of a type; reports a type without a pack.
+    pub(super) fn expansion_of_type(&mut self, ty: &ast::Type) -> usize {
+        let length = self.scopes.pack_length_of_type(ty);
+        length.unwrap_or_else(|| self.refuse_expansion(ty.span))
+    }
+
+    /// The number of elements in the expansion of an expression; reports an expression without a pack.
+    pub(super) fn expansion_of_expr(&mut self, expr: &ast::Expr) -> usize {
+        let length = self.scopes.pack_length_of_expr(expr);
+        length.unwrap_or_else(|| self.refuse_expansion(expr.span))
+    }
+
+    fn refuse_expansion(&mut self, span: Span) -> usize {
+        self.error("not-a-pack", span, "`...` needs a parameter pack before it");
+        0
+    }
+
     /// Reports a diagnostic; the instantiation trace is added.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.report(diagnostic);

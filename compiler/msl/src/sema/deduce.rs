@@ -22,12 +22,23 @@ pub(super) struct Deduced {
     explicit: usize,
     /// The pack whose first elements are given explicitly; deduction may add others.
     open_pack: Option<usize>,
+    /// The types of the values that class arguments deduce, by parameter (C++14 [temp.deduct.type.17]).
+    value_types: Vec<(usize, Ty)>,
+    /// Whether `value_types` is recorded. It is not for classes of the library, whose parameters may have
+    /// other types than Metal's.
+    compares_types: bool,
 }
 
 impl Deduced {
     /// Nothing is known of `count` parameters.
     pub(super) fn none(count: usize) -> Self {
-        Self { args: vec![None; count], explicit: 0, open_pack: None }
+        Self {
+            args: vec![None; count],
+            explicit: 0,
+            open_pack: None,
+            value_types: Vec::new(),
+            compares_types: false,
+        }
     }
 
     /// The arguments of the first of `count` parameters are given explicitly. Of a pack at their end more
@@ -37,7 +48,31 @@ impl Deduced {
         let open_pack = explicit.checked_sub(1).filter(|_| ends_in_pack);
         let mut args: Vec<Option<TArg>> = given.into_iter().map(Some).collect();
         args.resize(count, None);
-        Self { args, explicit, open_pack }
+        Self { args, explicit, open_pack, ..Self::none(0) }
+    }
+
+    /// Sets whether the types of deduced values are recorded; returns the previous setting.
+    pub(super) fn compare_types(&mut self, compares: bool) -> bool {
+        std::mem::replace(&mut self.compares_types, compares)
+    }
+
+    /// Records the type of a deduced value; false if it conflicts with an earlier one.
+    fn has_value_type(&mut self, n: usize, ty: Ty) -> bool {
+        if !self.compares_types || self.is_explicit(n) {
+            return true;
+        }
+        match self.value_types.iter().find(|(known, _)| *known == n) {
+            Some(&(_, known)) => known == ty,
+            None => {
+                self.value_types.push((n, ty));
+                true
+            }
+        }
+    }
+
+    /// The recorded types of deduced values, by parameter.
+    pub(super) fn value_types(&self) -> Vec<(usize, Ty)> {
+        self.value_types.clone()
     }
 
     /// Whether the argument is given explicitly as a whole.
@@ -262,8 +297,10 @@ fn class_args<'a>(
     let inst = cx.records.get(id);
     let have = inst.args.clone();
     let mut attempt = deduced.clone();
+    let outer = attempt.compare_types(!cx.diagnostics.is_of_library(template.primary.span));
     let fits = inst.template.as_ref().is_some_and(|own| same_template(own, template))
         && from_args(cx, args, &have, &mut attempt);
+    attempt.compare_types(outer);
     if fits {
         *deduced = attempt;
     }
@@ -334,6 +371,7 @@ fn from_arg<'a>(cx: &mut Checker<'a>, pat: &ArgPat<'a>, arg: &TArg, deduced: &mu
         (ArgPat::Type(Pat::Opaque), _) => true,
         (ArgPat::Type(Pat::Fixed(want)), TArg::Type(ty)) => want == ty,
         (ArgPat::Type(pat), TArg::Type(ty)) => exact(cx, pat, *ty, deduced),
+        (ArgPat::Value(ValuePat::Param(n)), TArg::Value(ty, _)) if !deduced.has_value_type(*n, *ty) => false,
         (ArgPat::Value(ValuePat::Param(n)), arg @ (TArg::Value(..) | TArg::Function(_))) => {
             bind(&cx.types, deduced, *n, arg.clone())
         }

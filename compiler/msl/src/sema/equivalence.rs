@@ -57,11 +57,7 @@ pub(super) fn signature_of<'a>(
         let mut form = Form::default();
         template.into_iter().for_each(|head| form.head(cx, head));
         let head = form.take();
-        for (n, param) in ast.params.iter().enumerate() {
-            form.parameter(cx, &param.ty);
-            form.bind_parameter(param.name, n);
-        }
-        let params = form.take();
+        let params = parameters(cx, &mut form, ast);
         match (&ast.name, &ast.ret) {
             (FunctionName::Operator(OperatorName::Conversion(ty)), _) => form.ty(cx, ty),
             (_, Some(ret)) => form.ty(cx, ret),
@@ -69,6 +65,32 @@ pub(super) fn signature_of<'a>(
         }
         Signature { head, params, ret: form.take(), method: ast.method }
     })
+}
+
+/// Whether two functions have the same parameter types and method qualifiers. Result types are ignored: they
+/// may name the functions themselves, which would recurse.
+pub(super) fn have_same_parameters(cx: &mut Checker<'_>, a: FnDeclId, b: FnDeclId) -> bool {
+    let [first, second] = [a, b].map(|id| {
+        let decl = cx.functions.decl(id);
+        let (ast, template, scope) = (decl.ast, decl.template, decl.scope);
+        let params = within(cx, scope, |cx| {
+            let mut form = Form::default();
+            template.into_iter().for_each(|head| form.head(cx, head));
+            form.take();
+            parameters(cx, &mut form, ast)
+        });
+        (params, ast.method)
+    });
+    first == second
+}
+
+/// Writes the parameter types of a function and binds the names of the parameters.
+fn parameters<'a>(cx: &mut Checker<'a>, form: &mut Form, ast: &'a ast::Function) -> Vec<Token> {
+    for (n, param) in ast.params.iter().enumerate() {
+        form.parameter(cx, &param.ty);
+        form.bind_parameter(param.name, n);
+    }
+    form.take()
 }
 
 /// The form of a member function of a class template that is defined outside of its class: all heads, the

@@ -145,9 +145,15 @@ pub(super) fn instantiate(
         return None;
     }
     cx.functions.signatures.push(key);
+    let errors = cx.diagnostics.error_count();
     let signature = checked_signature(cx, id, &args, span);
     cx.functions.signatures.pop();
     let (scope, (params, ret)) = signature?;
+    if cx.diagnostics.is_quiet() && cx.diagnostics.error_count() > errors {
+        // In templates without arguments, a signature in error still yields an instance. Caching it here
+        // would lose its errors.
+        return None;
+    }
     let template = cx.functions.decl(id).template;
     let mut name = decl_name(&cx.types, &cx.functions, id);
     if !args.is_empty() {

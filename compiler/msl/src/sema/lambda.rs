@@ -42,7 +42,7 @@ struct Capture {
 
 pub(super) fn check<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) -> Expr {
     check_captures(cx, lambda);
-    if !check_result(cx, lambda) {
+    if !expands_all(cx, lambda, span) || !check_result(cx, lambda) {
         return cx.poison(span);
     }
     let captures = captures_of(cx, lambda, span);
@@ -117,6 +117,27 @@ fn check_captures<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda) {
             _ => {}
         }
     }
+}
+
+/// Reports a lambda with an unexpanded pack outside of an expansion; false after an error
+/// (C++14 [temp.variadic.5]).
+fn expands_all<'a>(cx: &mut Checker<'a>, lambda: &'a ast::Lambda, span: Span) -> bool {
+    if !cx.diagnostics.in_template() || cx.placeholders.pack_index.is_some() {
+        return true;
+    }
+    let mut unexpanded = None;
+    let is_pack = |name| {
+        let is_own = lambda.params.iter().any(|param| param.name == Some(name))
+            || lambda.initialised.iter().any(|capture| capture.name == name);
+        !is_own && cx.scopes.pack_length(name).is_some()
+    };
+    let mut look = |name| unexpanded = unexpanded.or_else(|| is_pack(name).then_some(name));
+    ast_names::in_block(&lambda.body, &mut Visitor::unexpanded(&mut look));
+    if let Some(name) = unexpanded {
+        let message = format!("lambda contains unexpanded parameter pack `{name}`");
+        cx.error("unexpanded-pack", span, message);
+    }
+    unexpanded.is_none()
 }
 
 /// Whether the written result type is one that functions have; reported if not.

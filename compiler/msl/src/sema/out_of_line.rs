@@ -122,13 +122,17 @@ pub(super) fn class_definition<'a>(
     let mut best: Option<(&'a ast::Record, Position<'a>)> = None;
     for item in cx.table.out_of_line(class) {
         let ItemKind::Record(ast) = &cx.table.entry(item).item.kind else { continue };
-        if ast.name != declared.name || ast.specialisation.is_some() || ast.members.is_none() {
+        if ast.name != declared.name || ast.specialisation.is_some() {
             continue;
         }
         let Some(position) = position(cx, item, ast.scope.as_ref(), owner) else { continue };
         let is_alike = position.own.map(|own| own.params.len()) == template.map(|own| own.params.len());
-        let is_better = best.as_ref().is_none_or(|(_, known)| known.fit < position.fit);
-        if is_alike && position.fit >= least && is_better {
+        let is_defined = ast.members.is_some();
+        // A specialisation that is declared alone leaves the class without a definition.
+        let is_specialisation = position.fit == Fit::Exact && cx.table.entry(item).item.template.is_some();
+        let rank = |ast: &ast::Record, position: &Position<'_>| (position.fit, ast.members.is_some());
+        let is_better = best.as_ref().is_none_or(|(known, at)| rank(known, at) < rank(ast, &position));
+        if is_alike && position.fit >= least && is_better && (is_defined || is_specialisation) {
             best = Some((ast, position));
         }
     }

@@ -27,6 +27,22 @@ impl Scopes<'_> {
         self.first_pack(&names)
     }
 
+    /// Whether a type expands a pack with an unknown number of elements.
+    pub(super) fn expands_unknown_type(&self, ty: &ast::Type) -> bool {
+        let mut is_unknown = false;
+        let mut look = |name| is_unknown |= self.is_unknown_pack(name);
+        ast_names::in_type(ty, &mut Visitor::unexpanded(&mut look));
+        is_unknown
+    }
+
+    /// As [`Self::expands_unknown_type`], for an expression.
+    pub(super) fn expands_unknown_expr(&self, expr: &ast::Expr) -> bool {
+        let mut is_unknown = false;
+        let mut look = |name| is_unknown |= self.is_unknown_pack(name);
+        ast_names::in_expr(expr, &mut Visitor::unexpanded(&mut look));
+        is_unknown
+    }
+
     fn first_pack(&self, names: &[Name]) -> Option<usize> {
         names.iter().find_map(|&name| self.pack_length(name))
     }

@@ -244,7 +244,19 @@ fn apply_segment_args<'a>(
         _ => return Err(no_template(&mut cx.diagnostics, segment)),
     };
     let span = segment.span;
+    if let Found::AliasTemplate(template) = &template
+        && template_args::expands_into_single(cx, template.params, args)
+    {
+        let message = "pack expansion used as argument for non-pack parameter of alias template";
+        cx.error("pack-expansion", span, message);
+        return Err(Miss::Reported);
+    }
     let mut explicit = template_args::explicit(cx, args);
+    if let Found::AliasTemplate(template) = template
+        && let Some(ty) = template_args::alias_without_params(cx, template, &explicit)
+    {
+        return Ok(Target { found: Found::Type(ty), args: None, qualified: false });
+    }
     if let Some((params, scope)) = parameter {
         explicit = template_args::with_defaults(cx, params, explicit, scope, span).ok_or(Miss::Reported)?;
     }
@@ -292,8 +304,24 @@ pub(super) fn report_miss(
 /// can stand here, so that `struct` in front makes no difference.
 fn hidden_tag<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
     let last = path.segments.last()?;
-    let is_name = last.args.is_none() && last.operator.is_none();
-    if is_name { lookup::tag_of_path(cx, path) } else { None }
+    if last.args.is_some() || last.operator.is_some() {
+        return None;
+    }
+    hidden_member(cx, path).or_else(|| lookup::tag_of_path(cx, path))
+}
+
+/// As [`hidden_tag`], for members of a class.
+fn hidden_member<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<QualTy> {
+    let (last, front) = path.segments.split_last()?;
+    let classes = match front.is_empty() {
+        true => cx.scopes.classes_around(),
+        false => {
+            let found = cx.quietly(|cx| resolve_prefix(cx, path, front.len())).ok()?.ok()?.found;
+            let ty = type_of_found(&cx.records, &found)?;
+            Vec::from_iter(cx.types.as_record(ty.ty))
+        }
+    };
+    classes.into_iter().find_map(|class| record::member_tag(cx, class, last.name))
 }
 
 /// Reports `struct`, `union` or `enum` before a type of another kind.
@@ -358,9 +386,10 @@ pub(super) fn resolve_class_or_type<'a>(cx: &mut Checker<'a>, path: &'a Path) ->
         check_tag(cx, path, ty);
         return Some(ty);
     }
-    if let Found::Functions(_) | Found::Variable(_) = target.found
+    if let Found::Functions(_) | Found::Variable(_) | Found::Field(..) = target.found
         && let Some(ty) = hidden_tag(cx, path)
     {
+        check_tag(cx, path, ty);
         return Some(ty);
     }
     let message = match target.found {

@@ -85,6 +85,33 @@ pub(super) enum ValuePat {
     Opaque,
 }
 
+impl ArgPat<'_> {
+    /// Whether it contains a part that is not a pattern, such as `typename T::type`.
+    pub(super) fn is_open(&self) -> bool {
+        match self {
+            Self::Type(pat) => pat.is_open(),
+            Self::Value(value) => *value == ValuePat::Opaque,
+            Self::Template(_) => false,
+            Self::Pack(inner) => inner.is_open(),
+        }
+    }
+}
+
+impl Pat<'_> {
+    fn is_open(&self) -> bool {
+        let is_open = |value: &ValuePat| *value == ValuePat::Opaque;
+        match self {
+            Self::Opaque => true,
+            Self::Fixed(_) | Self::Param(..) => false,
+            Self::Pointer(inner) | Self::Reference { to: inner, .. } => inner.is_open(),
+            Self::Array(elem, len) | Self::Vector { elem, len, .. } => elem.is_open() || is_open(len),
+            Self::Matrix { elem, cols, rows, .. } => elem.is_open() || is_open(cols) || is_open(rows),
+            Self::Class { args, .. } | Self::Applied { args, .. } => args.iter().any(ArgPat::is_open),
+            Self::Function { ret, params, .. } => ret.is_open() || params.iter().any(ArgPat::is_open),
+        }
+    }
+}
+
 impl PartialEq for Pat<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -13,7 +13,7 @@ mod usings;
 
 pub(super) use complete::{UNION_MEMBERS, complete, complete_type};
 pub(super) use declare::declare_members;
-pub(super) use lookup::{assignment_operators, base_path, lookup, lookup_in_class};
+pub(super) use lookup::{assignment_operators, base_path, lookup, lookup_in_class, member_tag};
 pub(super) use registry::{NamedRecord, Records};
 
 use super::checker::Checker;

@@ -17,7 +17,7 @@ use super::path::segment_key;
 use super::table::{Decl, Layer, NsId, Tag, function_key};
 use super::{default_arguments, equivalence, function, noexcept, record, spelling};
 use crate::ast::{self, FunctionBody, FunctionName, Item, ItemKind, OperatorName};
-use crate::hir::{FuncId, RecordId};
+use crate::hir::{FuncId, QualTy, RecordId};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Sink, Span};
 use rustc_hash::FxHashMap;
@@ -535,6 +535,10 @@ fn excludes(cx: &mut Checker<'_>, earlier: FuncId, later: FuncId) -> Option<(Spa
         return Some((a.span, format!("static and non-static `{name}` cannot be overloaded")));
     }
     if first.ast.method != second.ast.method {
+        return None;
+    }
+    let is_open = |ret: Option<QualTy>| ret.is_some_and(|ret| cx.is_dependent(ret.ty));
+    if is_open(a.ret) || is_open(b.ret) {
         return None;
     }
     if a.ret != b.ret && a.ret.is_some() && b.ret.is_some() {

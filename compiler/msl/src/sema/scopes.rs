@@ -262,6 +262,20 @@ impl<'a> Scopes<'a> {
         self.outwards(self.current).any(|scope| matches!(scope.kind, ScopeKind::Template(_)))
     }
 
+    /// Whether the name is bound to a template argument.
+    pub(super) fn is_template_argument(&self, name: Name) -> bool {
+        for scope in self.outwards(self.current) {
+            match &scope.kind {
+                ScopeKind::Template(bindings) if bindings.iter().any(|(bound, _)| *bound == name) => {
+                    return true;
+                }
+                ScopeKind::Block(names) if names.contains_key(&name) => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The length of the pack of that name, if it names one.
     pub(super) fn pack_length(&self, name: Name) -> Option<usize> {
         for scope in self.outwards(self.current) {
@@ -280,6 +294,16 @@ impl<'a> Scopes<'a> {
             }
         }
         None
+    }
+
+    /// Whether the name is bound to a template parameter pack with unknown arguments.
+    pub(super) fn is_unknown_pack(&self, name: Name) -> bool {
+        let bindings = self.outwards(self.current).filter_map(|scope| match &scope.kind {
+            ScopeKind::Template(bindings) => Some(bindings),
+            _ => None,
+        });
+        let mut args = bindings.flat_map(|bindings| bindings.iter()).filter(|(bound, _)| *bound == name);
+        args.next().is_some_and(|(_, arg)| matches!(arg, TArg::Pack(_)) && arg.is_unknown())
     }
 
     /// All names that are visible, those of classes by `members`.
@@ -382,6 +406,11 @@ impl<'a> Scopes<'a> {
     /// What a using-declaration or a function's declaration in the current block makes of a name.
     pub(super) fn using_of_block(&self, name: Name) -> Option<Found<'a>> {
         self.block_using(self.current, name)
+    }
+
+    /// Whether a block around the current code has a using-declaration of that name.
+    pub(super) fn has_block_using(&self, name: Name) -> bool {
+        self.usings.iter().any(|(at, known, _)| *known == name && self.around().any(|scope| scope == *at))
     }
 
     fn block_using(&self, scope: ScopeId, name: Name) -> Option<Found<'a>> {

@@ -11,8 +11,8 @@ use super::table::ItemId;
 use super::template_template::Templates;
 use super::{deduce, lookup, out_of_line, pattern, record, template_args};
 use crate::ast::{self, ItemKind, TemplateArg, TemplateParams};
-use crate::hir::{RecordId, Types};
-use anymetal_diagnostics::Span;
+use crate::hir::{RecordId, Ty, Types};
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 /// A full or partial specialisation.
@@ -205,6 +205,7 @@ pub(super) fn finish_deduction<'a>(
     span: Span,
 ) -> Option<Rc<[TArg]>> {
     let mut bound: Vec<TArg> = Vec::with_capacity(params.len());
+    let value_types = deduced.value_types();
     for (n, (param, arg)) in params.iter().zip(deduced.into_args()).enumerate() {
         let arg = match arg {
             None | Some(TArg::Pack(_)) if param.is_pack => {
@@ -223,7 +224,8 @@ pub(super) fn finish_deduction<'a>(
                 let known = super::template_args::ExplicitArg::Known(arg);
                 cx.quietly(|cx| template_args::bind_one(cx, params, &bound, param, known, scope, span))
                     .ok()
-                    .flatten()?
+                    .flatten()
+                    .filter(|arg| has_type(arg, n, &value_types))?
             }
             None => cx
                 .quietly(|cx| template_args::default_arg(cx, params, &[], n, &bound, scope, span))
@@ -233,6 +235,42 @@ pub(super) fn finish_deduction<'a>(
         bound.push(arg);
     }
     Some(bound.into())
+}
+
+/// Whether a deduced value has the type that it was deduced with (C++14 [temp.deduct.type.17]).
+fn has_type(arg: &TArg, n: usize, value_types: &[(usize, Ty)]) -> bool {
+    let deduced = value_types.iter().find(|(known, _)| *known == n);
+    match (arg, deduced) {
+        (TArg::Value(ty, _), Some((_, deduced))) => ty == deduced,
+        _ => true,
+    }
+}
+
+/// Reports a class that several partial specialisations fit equally (C++14 [temp.class.spec.match]).
+pub(super) fn check_unambiguous(cx: &mut Checker<'_>, class: RecordId, span: Span) {
+    let inst = cx.records.get(class);
+    let (Some(template), args, chosen) = (inst.template.clone(), inst.args.clone(), inst.ast) else { return };
+    let all = of_class(cx, &template);
+    let chosen = all.iter().find(|known| chosen.is_some_and(|chosen| chosen.id == known.record.id));
+    let Some(chosen) = chosen.filter(|known| !known.params.params.is_empty() && all.len() > 1) else {
+        return;
+    };
+    for other in all.iter() {
+        // Partial ordering ignores computed arguments, so it proves nothing about them.
+        let is_comparable =
+            [chosen, other].iter().all(|known| known.patterns.iter().all(|arg| !arg.is_open()));
+        let is_rival = other.patterns != chosen.patterns
+            && is_comparable
+            && !is_more_special(&cx.types, &cx.records, &mut cx.templates, chosen, other)
+            && match_specialisation(cx, &template, other, &args).is_some();
+        if is_rival {
+            let name = cx.types.record(class).name.clone();
+            let message = format!("ambiguous partial specializations of `{name}`");
+            let diagnostic = Diagnostic::error("ambiguous-specialisation", span, message);
+            let notes = diagnostic.with_note(chosen.record.span, "this one fits");
+            return cx.report(notes.with_note(other.record.span, "this one fits as well"));
+        }
+    }
 }
 
 fn is_more_special<'a>(

@@ -1,5 +1,6 @@
 //! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
 
+use super::ast_names::{self, Visitor};
 use super::checker::Checker;
 use super::entities::{AliasTemplate, ClassTemplate, FnDeclId, Found, TArg, TemplateId};
 use super::enumeration::Enums;
@@ -42,7 +43,7 @@ pub(super) fn explicit<'a>(cx: &mut Checker<'a>, args: &'a [TemplateArg]) -> Vec
         match arg {
             TemplateArg::Type(ty) => match &ty.kind {
                 TypeKind::Pack(inner) => {
-                    let count = cx.scopes.pack_length_of_type(inner).unwrap_or(0);
+                    let count = cx.expansion_of_type(inner);
                     for n in 0..count {
                         if cx.diagnostics.gave_up() {
                             break;
@@ -58,7 +59,7 @@ pub(super) fn explicit<'a>(cx: &mut Checker<'a>, args: &'a [TemplateArg]) -> Vec
             },
             TemplateArg::Expr(expr) => match &expr.kind {
                 ExprKind::PackExpansion(inner) => {
-                    let count = cx.scopes.pack_length_of_expr(inner).unwrap_or(0);
+                    let count = cx.expansion_of_expr(inner);
                     for n in 0..count {
                         if cx.diagnostics.gave_up() {
                             break;
@@ -135,9 +136,12 @@ fn is_member_of_dependent<'a>(cx: &mut Checker<'a>, path: &'a ast::Path) -> bool
     if front.is_empty() || last.args.is_some() {
         return false;
     }
-    let scope = cx.quietly(|cx| path::resolve_prefix(cx, path, front.len()));
-    // What is not understood may be a namespace that is reported later.
-    let Ok(Ok(scope)) = scope else { return false };
+    let scope = match cx.quietly(|cx| path::resolve_prefix(cx, path, front.len())) {
+        Ok(Ok(scope)) => scope,
+        Ok(Err(miss)) => return matches!(miss, Miss::Reported),
+        // What is not understood may be a namespace that is reported later.
+        Err(_) => return false,
+    };
     let Some(ty) = path::type_of_found(&cx.records, &scope.found) else { return false };
     let class = cx.types.as_record(ty.ty).map(|class| cx.records.get(class).decl_scope);
     cx.is_dependent(ty.ty) || class.is_some_and(|scope| cx.scopes.is_in_template(scope))
@@ -323,6 +327,23 @@ pub(super) fn with_defaults<'a>(
     Some(elements.cloned().map(ExplicitArg::Known).collect())
 }
 
+/// Checks a default argument of a template template parameter with this list.
+pub(super) fn check_template_default<'a>(
+    cx: &mut Checker<'a>,
+    wanted: &ast::TemplateParams,
+    default: &'a ast::Path,
+) {
+    let fits = match explicit_path_arg(cx, default) {
+        ExplicitArg::Template(id) | ExplicitArg::Injected(_, id) => cx.templates.fits(wanted, id),
+        ExplicitArg::Error | ExplicitArg::DependentValue => return,
+        _ => false,
+    };
+    if !fits {
+        let message = "this template template parameter takes a template whose parameters match its own";
+        cx.error("template-expected", default.span, message);
+    }
+}
+
 /// Checks one argument against its parameter.
 pub(super) fn bind_one<'a>(
     cx: &mut Checker<'a>,
@@ -447,6 +468,26 @@ pub(super) fn class_from_args<'a>(
     Some(record::instantiate(cx, template, args))
 }
 
+/// Whether an unknown pack is expanded into a parameter that is not a pack, which aliases cannot have
+/// (CWG 1430).
+pub(super) fn expands_into_single(
+    cx: &Checker<'_>,
+    params: &ast::TemplateParams,
+    args: &[TemplateArg],
+) -> bool {
+    let is_unknown_pack = |arg: &TemplateArg| match arg {
+        TemplateArg::Type(ast::Type { kind: TypeKind::Pack(inner), .. }) => {
+            cx.scopes.expands_unknown_type(inner)
+        }
+        TemplateArg::Expr(ast::Expr { kind: ExprKind::PackExpansion(inner), .. }) => {
+            cx.scopes.expands_unknown_expr(inner)
+        }
+        _ => false,
+    };
+    let position = args.iter().position(is_unknown_pack).filter(|_| cx.diagnostics.in_template());
+    position.is_some_and(|n| params.params.get(n).is_some_and(|param| !param.is_pack))
+}
+
 /// `Alias<args>`.
 pub(super) fn alias_from_args<'a>(
     cx: &mut Checker<'a>,
@@ -464,6 +505,24 @@ pub(super) fn alias_from_args<'a>(
         |cx| cx.in_scope(scope, |cx| resolve_type::resolve(cx, &template.alias.ty)),
     )?;
     (cx.diagnostics.error_count() == errors && !ty.ty.is_error()).then_some(ty)
+}
+
+/// The type of an alias with unknown arguments, if it does not depend on them.
+pub(super) fn alias_without_params<'a>(
+    cx: &mut Checker<'a>,
+    template: AliasTemplate<'a>,
+    explicit: &[ExplicitArg<'a>],
+) -> Option<QualTy> {
+    let is_unknown = explicit.iter().any(|arg| matches!(arg, ExplicitArg::Error));
+    // The elements of a pack that is not known are not known either.
+    if !is_unknown || !cx.diagnostics.in_template() || cx.placeholders.pack_index.is_some() {
+        return None;
+    }
+    let mut depends = false;
+    let params = &template.params.params;
+    let mut look = |name| depends |= params.iter().any(|param| param.name == Some(name));
+    ast_names::in_type(&template.alias.ty, &mut Visitor::all(&mut look));
+    (!depends).then(|| cx.in_scope(template.scope, |cx| resolve_type::resolve(cx, &template.alias.ty)))
 }
 
 /// A function as a template argument of a given type; reports when none of the name has it.

@@ -13,9 +13,11 @@ use super::entities::{FnDeclId, Found, TArg};
 use super::fn_context::Returns;
 use super::record::NamedRecord;
 use super::scopes::ScopeId;
+use super::table::ItemId;
 use super::whole_program;
 use super::{
-    call, default_arguments, explicit, expr, function, lookup, noexcept, record, resolve_type, stage,
+    call, default_arguments, explicit, expr, function, lookup, noexcept, path, record, resolve_type, stage,
+    template_args,
 };
 use crate::ast::{self, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind};
@@ -35,7 +37,10 @@ pub(super) fn check<'a>(
     explicit::check_partial(cx, item, template, scope);
     match &item.kind {
         ItemKind::Function(function) => check_function(cx, function, template, scope, owner),
-        ItemKind::Record(record) => check_record(cx, record, template, scope),
+        ItemKind::Record(record) => {
+            check_template_defaults(cx, template, scope);
+            check_record(cx, record, template, scope);
+        }
         ItemKind::Alias(alias) => {
             let inner = cx.scopes.template_scope(&template.params, &unknown_args(template), scope);
             cx.in_scope(inner, |cx| resolve_type::resolve(cx, &alias.ty));
@@ -92,6 +97,16 @@ fn check_head<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: Sco
                 cx.deeper(inner.span, |cx| check_head(cx, inner, cx.scopes.current()));
             }
         });
+    }
+}
+
+/// The default arguments that are templates. Those of aliases are checked where they are used.
+fn check_template_defaults<'a>(cx: &mut Checker<'a>, template: &'a TemplateParams, scope: ScopeId) {
+    for param in &template.params {
+        if let TemplateParamKind::Template(wanted, Some(default)) = &param.kind {
+            let inner = cx.scopes.template_scope(&template.params, &unknown_args(template), scope);
+            cx.in_scope(inner, |cx| template_args::check_template_default(cx, wanted, default));
+        }
     }
 }
 
@@ -159,6 +174,30 @@ fn check_function<'a>(
     if let Some(stage) = function.specifiers.graphics {
         stage::check(cx, func, stage);
     }
+}
+
+/// Checks the declaration in the definition of a member template outside of a class that is not a template.
+pub(super) fn check_definition<'a>(
+    cx: &mut Checker<'a>,
+    id: ItemId,
+    function: &'a ast::Function,
+    template: &'a TemplateParams,
+    path: &'a ast::Path,
+) {
+    let scope = cx.scopes.of_item(id);
+    let is_of_namespace = cx.table.find_namespace(cx.table.entry(id).ns, path).is_some();
+    if template.outer.is_some() || is_of_namespace {
+        return;
+    }
+    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
+    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
+    let Some(class) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    record::declare_members(cx, class);
+    let before = cx.diagnostics.set_in_template(true);
+    let scope = cx.records.get(class).scope;
+    let decl = cx.functions.declare(function, Some(template), scope, Some(class));
+    function::instantiate(cx, decl, unknown_args(template), function.span);
+    cx.diagnostics.set_in_template(before);
 }
 
 fn check_record<'a>(

@@ -1,10 +1,12 @@
 //! Rules for the names in using-declarations, by scope (C++14 [namespace.udecl]).
 
+use super::ast_names::{self, Visitor};
 use super::checker::Checker;
 use super::entities::{FnDeclId, Found};
+use super::scopes::Scopes;
 use super::table::{Decl, Layer, NsId};
 use super::{convert, function, lookup, path, pattern};
-use crate::ast::Path;
+use crate::ast::{Item, ItemKind, Path};
 use crate::hir::{RecordId, TyKind};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -50,6 +52,35 @@ pub(super) fn inside_of_class<'a>(cx: &mut Checker<'a>, class: RecordId, path: &
         _ => return,
     };
     cx.error("using-declaration", path.span, message);
+}
+
+/// Whether the scope that a using-declaration names is written with template parameters.
+pub(super) fn has_dependent_scope(scopes: &Scopes<'_>, path: &Path) -> bool {
+    let mut depends = false;
+    ast_names::in_path(path, &mut Visitor::all(&mut |name| depends |= scopes.is_template_argument(name)));
+    path.segments.len() > 1 && depends
+}
+
+/// Reports using-declarations of an instance that name the same functions, or different types by one name.
+pub(super) fn check_instance<'a>(cx: &mut Checker<'a>, items: &'a [Item]) {
+    let mut known: Vec<(Name, Found<'a>)> = Vec::new();
+    for item in items {
+        let ItemKind::UsingDeclaration(using) = &item.kind else { continue };
+        let Some(name) = using.path.segments.last().map(path::segment_key) else { continue };
+        let found = cx.without_access(|cx| cx.quietly(|cx| path::resolve(cx, &using.path)));
+        let (Ok(Ok(target)), false) = (found, using.is_pack) else { continue };
+        let found = target.found;
+        let mut others = known.iter().filter(|(other, _)| *other == name).map(|(_, other)| other);
+        let excludes = |other: &Found<'a>| match (other, &found) {
+            (Found::Functions(a), Found::Functions(b)) => a == b,
+            (Found::Type(a), Found::Type(b)) => a.ty != b.ty,
+            _ => false,
+        };
+        if others.any(excludes) {
+            report_conflict(cx, name, using.path.span);
+        }
+        known.push((name, found));
+    }
 }
 
 /// Reports conflicts between a using-declaration and the declarations of its namespace, such as different

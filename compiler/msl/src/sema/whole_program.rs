@@ -146,17 +146,27 @@ fn check_qualified_friend<'a>(
     let found = match cx.table.find_namespace(from, path) {
         Some(ns) => lookup::in_namespace(cx, ns, key),
         None => {
-            let class = cx.without_access(|cx| cx.quietly(|cx| path::resolve_type(cx, path)));
-            let Some(class) = class.ok().flatten().and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+            let class = cx.without_access(|cx| path::resolve_type(cx, path));
+            let Some(class) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
             if cx.is_dependent(cx.records.get(class).ty) {
                 return;
             }
-            cx.without_access(|cx| record::lookup(cx, class, key))
+            // Members of bases are not members of the class.
+            cx.without_access(|cx| record::lookup_in_class(cx, class, key))
         }
     };
     let params = cx.quietly(|cx| function::signature(cx, function));
     let Ok(Some((params, _))) = params else { return };
-    if params.iter().any(|param| cx.is_dependent(param.ty)) || function.specialisation.is_some() {
+    let may_fit = |decl: &FnDeclId| {
+        let ast = cx.functions.decl(*decl).ast;
+        ast.params.len() == function.params.len() || ast.params.iter().any(overload::is_pack)
+    };
+    let is_open = match &found {
+        Some(Found::Functions(decls)) => decls.iter().any(may_fit),
+        found => found.is_some() || function.name.ordinary().is_none(),
+    };
+    let depends = params.iter().any(|param| cx.is_dependent(param.ty));
+    if (depends && is_open) || function.specialisation.is_some() {
         return;
     }
     let fits = match found {
@@ -221,6 +231,7 @@ fn check_served<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
         if let Some(template) = &entry.item.template {
             if !template.params.is_empty() {
                 check_member_of_template(cx, id, function, path);
+                uninstantiated::check_definition(cx, id, function, template, path);
             }
             continue;
         }
@@ -485,7 +496,8 @@ pub(super) fn check_record(cx: &mut Checker<'_>, ty: Ty, span: Span) {
         }
         guides::check_item(cx, &mut guides, item, scope);
         match &item.template {
-            None => cx.deeper(span, |cx| check_member(cx, id, item, scope)),
+            // Members of an explicit specialisation have access control, unlike its name.
+            None => cx.with_access(|cx| cx.deeper(span, |cx| check_member(cx, id, item, scope))),
             Some(template) if template.params.is_empty() => {
                 check_specialised_member(cx, id, item);
                 None

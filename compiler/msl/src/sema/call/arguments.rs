@@ -20,7 +20,7 @@ pub(in crate::sema) fn check_args<'a>(
     let mut out = Vec::new();
     for arg in args {
         if let AstKind::PackExpansion(inner) = &arg.kind {
-            for n in 0..cx.scopes.pack_length_of_expr(inner).unwrap_or(0) {
+            for n in 0..cx.expansion_of_expr(inner) {
                 out.push(cx.with_pack_index(n, |cx| check_arg(cx, inner)));
                 if cx.diagnostics.gave_up() {
                     return None;

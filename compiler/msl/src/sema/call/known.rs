@@ -25,7 +25,7 @@ pub(in crate::sema) fn overloaded<'a>(
     span: Span,
 ) -> Expr {
     if let Some(explicit) = &explicit
-        && explicit.iter().any(|arg| matches!(arg, ExplicitArg::Error))
+        && explicit.iter().any(|arg| matches!(arg, ExplicitArg::Error | ExplicitArg::DependentValue))
     {
         return cx.poison(span);
     }

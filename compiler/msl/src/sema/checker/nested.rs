@@ -92,6 +92,14 @@ impl Checker<'_> {
         result
     }
 
+    /// Runs `f` with access control inside a region without it.
+    pub(in crate::sema) fn with_access<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.records.ignores_access, false);
+        let result = f(self);
+        self.records.ignores_access = outer;
+        result
+    }
+
     /// Runs `f` without access control, for names that only lead to a declaration.
     pub(in crate::sema) fn without_access<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let outer = std::mem::replace(&mut self.records.ignores_access, true);

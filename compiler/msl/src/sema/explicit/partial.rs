@@ -163,8 +163,15 @@ fn primary_params<'a>(
     if let Some(template) = template_of(cx, path, name, scope) {
         return Some(template.params);
     }
-    match (path, cx.in_scope(scope, |cx| lookup::unqualified(cx, name))) {
-        (None, Some(Found::Variable(decl))) => decl.template,
+    let found = match path {
+        None => cx.in_scope(scope, |cx| lookup::unqualified(cx, name)),
+        Some(path) => {
+            let class = place::class_of_path(cx, path, scope)?;
+            record::lookup_in_class(cx, class, name)
+        }
+    };
+    match found {
+        Some(Found::Variable(decl)) => decl.template,
         _ => None,
     }
 }

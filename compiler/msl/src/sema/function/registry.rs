@@ -25,11 +25,11 @@ pub(in crate::sema) struct Functions<'a> {
     /// Instances whose `noexcept(…)` was checked.
     pub(in crate::sema) noexcept_checked: FxHashSet<FuncId>,
     /// The functions whose signatures are being checked.
-    pub(super) signatures: Vec<(FnDeclId, Rc<[TArg]>)>,
+    pub(in crate::sema) signatures: Vec<(FnDeclId, Rc<[TArg]>)>,
     /// The default arguments that are being checked.
     pub(in crate::sema) defaults: Vec<(FnDeclId, usize)>,
     /// The functions of namespaces that blocks declare.
-    pub(in crate::sema) of_blocks: FxHashMap<(NsId, Name), Vec<FnDeclId>>,
+    of_blocks: FxHashMap<(NsId, Name), Vec<FnDeclId>>,
     /// By the scope of the body.
     bodies: FxHashMap<ScopeId, FuncId>,
 }
@@ -60,6 +60,24 @@ impl<'a> Functions<'a> {
 
     pub(in crate::sema) fn set_access(&mut self, id: FnDeclId, access: Access) {
         self.decls[id.0 as usize].access = access;
+    }
+
+    /// Records a function that a block declares; returns the earlier block declarations of the name.
+    pub(in crate::sema) fn declare_in_block(
+        &mut self,
+        ns: NsId,
+        name: Name,
+        decl: FnDeclId,
+    ) -> Vec<FnDeclId> {
+        let of_blocks = self.of_blocks.entry((ns, name)).or_default();
+        let earlier = of_blocks.clone();
+        of_blocks.push(decl);
+        earlier
+    }
+
+    /// Whether a block declares any of these functions.
+    pub(in crate::sema) fn is_any_of_block(&self, decls: &[FnDeclId]) -> bool {
+        !self.of_blocks.is_empty() && self.of_blocks.values().flatten().any(|decl| decls.contains(decl))
     }
 
     /// Records the scope of a function's body.

@@ -170,8 +170,12 @@ pub(in crate::sema) fn param_types<'a>(cx: &mut Checker<'a>, ast: &'a ast::Funct
         if param.ty == Ty::VOID {
             let span = ast.params.get(n).map_or(ast.span, |param| param.span);
             cx.error("void-parameter", span, "a parameter cannot have type `void`");
-            ok = false;
+            ok &= cx.diagnostics.in_template();
         }
+    }
+    for param in params.iter_mut().filter(|param| param.ty == Ty::VOID) {
+        // The body of a template is checked without the parameter's type.
+        *param = QualTy::plain(Ty::ERROR);
     }
     ok.then_some(params)
 }

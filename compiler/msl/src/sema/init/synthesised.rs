@@ -113,6 +113,7 @@ fn new_invoker(cx: &mut Checker<'_>, call: FuncId, span: Span) -> FuncId {
         span: inst.span,
         requested: span,
         definition: None,
+        has_errors: false,
     })
 }
 

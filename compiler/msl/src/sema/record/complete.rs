@@ -319,6 +319,17 @@ fn complete_using<'a>(cx: &mut Checker<'a>, id: RecordId, path: &'a ast::Path, i
     if !names_constructors(path) {
         using_rules::inside_of_class(cx, id, path);
     }
+    let is_type = path::type_of_found(&cx.records, &found).is_some()
+        && !names_constructors(path)
+        && !matches!(found, Found::Injected(_));
+    if is_type
+        && !is_typename
+        && !cx.diagnostics.in_template()
+        && using_rules::has_dependent_scope(&cx.scopes, path)
+    {
+        let message = "dependent using declaration resolved to type without `typename`";
+        cx.error("using-declaration", path.span, message);
+    }
     if is_typename
         && matches!(
             found,

@@ -2,14 +2,14 @@
 //! of its
 //! functions (C++14 [temp.inst.1]).
 
-use crate::ast::{self, FunctionName, Item, ItemKind};
+use crate::ast::{self, FunctionName, Item, ItemKind, TypeKind};
 use crate::hir::{RecordId, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::entities::VarDecl;
 use crate::sema::scopes::ScopeId;
 use crate::sema::{
-    enumeration, function, lookup, redeclare, resolve_type, specialise, uninstantiated, variable,
-    whole_program,
+    enumeration, function, lookup, redeclare, resolve_type, specialise, uninstantiated, using_rules,
+    variable, whole_program,
 };
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
@@ -28,6 +28,7 @@ pub(super) fn check(cx: &mut Checker<'_>, id: RecordId, span: Span) {
     // The library's declarations hold only where they are used: some assert what their arguments must be.
     let Some(ast) = ast.filter(|ast| !cx.diagnostics.is_of_library(ast.span)) else { return };
     let Some(items) = &ast.members else { return };
+    specialise::check_unambiguous(cx, id, span);
     cx.instantiating(
         |cx| format!("in instantiation of `{}` requested here", cx.types.record(id).name),
         span,
@@ -36,6 +37,7 @@ pub(super) fn check(cx: &mut Checker<'_>, id: RecordId, span: Span) {
             redeclare::check_methods(cx, id);
             redeclare::templates::check_member_partials(cx, id);
             redeclare::templates::check_member_specialisations(cx, id);
+            cx.in_scope(scope, |cx| using_rules::check_instance(cx, items));
         },
     );
 }
@@ -51,8 +53,11 @@ fn check_item<'a>(cx: &mut Checker<'a>, id: RecordId, item: &'a Item, scope: Sco
         ItemKind::Alias(alias) => {
             lookup::alias_found(cx, alias, None, scope);
         }
+        ItemKind::Friend(ty) if matches!(&ty.kind, TypeKind::Path(path) if path.is_typename) => {
+            resolve_type::resolve(cx, ty);
+        }
         ItemKind::Function(function) if function.specifiers.is_friend => {
-            cx.without_access(|cx| whole_program::check_friend(cx, function));
+            whole_program::check_friend(cx, function);
         }
         ItemKind::Function(function) => check_function(cx, id, function, scope),
         ItemKind::Variable(variable) if has_instantiated_value(variable) => {

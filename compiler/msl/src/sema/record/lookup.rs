@@ -5,7 +5,7 @@ use crate::ast;
 use crate::hir::{QualTy, RecordId};
 use crate::sema::checker::Checker;
 use crate::sema::entities::{FnDeclId, Found, VarDecl};
-use crate::sema::{ambiguity, enumeration, lookup, path};
+use crate::sema::{ambiguity, enumeration, equivalence, lookup, path, record};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashSet;
@@ -47,14 +47,20 @@ fn own_member<'a>(cx: &mut Checker<'a>, id: RecordId, name: Name) -> Option<Foun
         .iter()
         .filter_map(|m| if let Member::Method(decl) = m { Some(*decl) } else { None })
         .collect();
-    let first = members.iter().find(|member| !matches!(member, Member::Using(_))).cloned();
+    let declares = |member: &&Member<'a>| !matches!(member, Member::Using(_));
+    // Values hide the class or enumeration of their name.
+    let is_value = |member: &&Member<'a>| {
+        matches!(member, Member::Field(_) | Member::Variable(..) | Member::Enumerator(..))
+    };
+    let first = members.iter().find(is_value).or_else(|| members.iter().find(declares)).cloned();
     let usings: Vec<&'a ast::UsingDeclaration> = members
         .iter()
         .filter_map(|m| if let Member::Using(using) = m { Some(*using) } else { None })
         .collect();
+    let own = methods.clone();
     let mut is_unknown = false;
     for using in usings {
-        match used_member(cx, id, using) {
+        match used_member(cx, id, using, &own) {
             Some(Found::Functions(decls)) => {
                 let known: FxHashSet<FnDeclId> = methods.iter().copied().collect();
                 methods.extend(decls.iter().filter(|decl| !known.contains(decl)));
@@ -86,11 +92,30 @@ fn own_member<'a>(cx: &mut Checker<'a>, id: RecordId, name: Name) -> Option<Foun
     })
 }
 
-/// What a using-declaration of a class stands for.
+/// The class or enumeration of that name that a class or a base declares, even if another member hides it.
+pub(in crate::sema) fn member_tag(cx: &mut Checker<'_>, id: RecordId, name: Name) -> Option<QualTy> {
+    let bases = cx.records.bases_of(id);
+    std::iter::once(id).chain(bases).find_map(|class| {
+        let scope = cx.records.get(class).scope;
+        let members = cx.records.get(class).members.get(&name)?;
+        let ty = members.clone().into_iter().find_map(|member| match member {
+            Member::Record(record, None) => {
+                Some(record::plain(&mut cx.types, &mut cx.records, record, scope))
+            }
+            Member::Enum(enumeration) => Some(enumeration::type_of(cx, enumeration, scope)),
+            _ => None,
+        })?;
+        Some(QualTy::plain(ty))
+    })
+}
+
+/// The entity that a using-declaration of a class names. `own` are the methods of that name that the class
+/// declares.
 fn used_member<'a>(
     cx: &mut Checker<'a>,
     id: RecordId,
     using: &'a ast::UsingDeclaration,
+    own: &[FnDeclId],
 ) -> Option<Found<'a>> {
     if cx.records.usings.is_cycle(using.id) {
         return None;
@@ -100,7 +125,7 @@ fn used_member<'a>(
     }
     let cycles = cx.records.usings.enter(using.id);
     let scope = cx.records.get(id).scope;
-    let found = cx.in_scope(scope, |cx| used_by(cx, using));
+    let found = cx.in_scope(scope, |cx| used_by(cx, using)).map(|found| without_hidden(cx, found, own));
     let is_whole = cx.records.usings.leave(cycles);
     let found = found?;
     if let Found::Functions(decls) = &found {
@@ -112,6 +137,27 @@ fn used_member<'a>(
         }
     }
     Some(found)
+}
+
+/// Removes base function templates that a function template of the class hides (C++14 [namespace.udecl.15]).
+/// Like clang, ignores the template parameters. Overload resolution removes hidden functions that are not
+/// templates.
+fn without_hidden<'a>(cx: &mut Checker<'a>, found: Found<'a>, own: &[FnDeclId]) -> Found<'a> {
+    let Found::Functions(decls) = &found else { return found };
+    let is_template = |cx: &Checker<'a>, decl: FnDeclId| cx.functions.decl(decl).template.is_some();
+    let own: Vec<FnDeclId> = own.iter().copied().filter(|&decl| is_template(cx, decl)).collect();
+    if own.is_empty() {
+        return found;
+    }
+    let mut kept = Vec::with_capacity(decls.len());
+    for &decl in decls.iter() {
+        let is_hidden =
+            is_template(cx, decl) && own.iter().any(|&own| equivalence::have_same_parameters(cx, own, decl));
+        if !is_hidden {
+            kept.push(decl);
+        }
+    }
+    Found::Functions(kept.into())
 }
 
 /// What a using-declaration names: of a pack, the functions of all elements.

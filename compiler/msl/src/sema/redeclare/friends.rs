@@ -43,24 +43,56 @@ pub(in crate::sema) fn check<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
             }
         }
     }
-    add_friends_of_classes(cx, &mut groups);
     let mut sorted: Vec<Vec<Declared>> = groups.into_values().collect();
     for group in &mut sorted {
         group.sort_by_key(|declared| (declared.place.file, declared.place.lo));
     }
     sorted.sort_by_key(|group| group[0].place.lo);
-    sorted.iter().for_each(|group| check_group(cx, group));
+    for group in sorted {
+        let is_template = |declared: &Declared| cx.functions.decl(declared.decl).template.is_some();
+        let (templates, functions): (Vec<_>, Vec<_>) = group.into_iter().partition(is_template);
+        check_group(cx, &functions);
+        check_templates(cx, &templates);
+    }
 }
 
-/// The friends of complete instances, by namespace and name. Friends of templates without arguments count
+/// Reports function templates that an instance defines as friends and that are defined elsewhere as well.
+fn check_templates(cx: &mut Checker<'_>, group: &[Declared]) {
+    let mut known: Vec<(Rc<Signature>, Declared)> = Vec::new();
+    let mut reported: Vec<Span> = Vec::new();
+    for &declared in group {
+        let ast = cx.functions.decl(declared.decl).ast;
+        if matches!(ast.body, FunctionBody::None) {
+            continue;
+        }
+        let signature = equivalence::signature(cx, declared.decl);
+        let mut others = known.iter().filter(|(other, _)| *other == signature).map(|(_, other)| other);
+        let earlier = others.find(|other| other.is_of_instance || declared.is_of_instance);
+        if let Some(earlier) = earlier
+            && !reported.contains(&ast.span)
+        {
+            reported.push(ast.span);
+            let earlier = cx.functions.decl(earlier.decl).ast.span;
+            let message = format!("redefinition of `{}`", spelling::function(&ast.name));
+            cx.report(
+                Diagnostic::error("redefinition", ast.span, message)
+                    .with_note(earlier, "previously declared here"),
+            );
+        }
+        known.push((signature, declared));
+    }
+}
+
+/// The friends of complete classes, by namespace and name. Friends of templates without arguments count
 /// only where they are not defined.
 fn of_instances(cx: &Checker<'_>) -> FxHashMap<(NsId, Name), Vec<Declared>> {
     let mut groups: FxHashMap<(NsId, Name), Vec<Declared>> = FxHashMap::default();
     for n in 0..cx.records.count() {
         let record = cx.records.get(RecordId(n as u32));
-        if record.template.is_none() || record.state != RecordState::Complete {
+        if record.state != RecordState::Complete || record.friends.is_empty() {
             continue;
         }
+        let is_instance = record.template.is_some();
         let is_known = !record.args.iter().any(TArg::is_unknown);
         for &(name, decl) in &record.friends {
             let data = cx.functions.decl(decl);
@@ -71,67 +103,21 @@ fn of_instances(cx: &Checker<'_>) -> FxHashMap<(NsId, Name), Vec<Declared>> {
                     Some(place) if is_known => *place,
                     _ => data.ast.span,
                 };
-                groups.entry((ns, name)).or_default().push(Declared { decl, is_of_instance: true, place });
+                groups.entry((ns, name)).or_default().push(Declared {
+                    decl,
+                    is_of_instance: is_instance,
+                    place,
+                });
             }
         }
     }
     groups
 }
 
-/// Adds the friends that classes which are no instances define, to the groups that friends of instances make.
-fn add_friends_of_classes(cx: &Checker<'_>, groups: &mut FxHashMap<(NsId, Name), Vec<Declared>>) {
-    for n in 0..cx.records.count() {
-        let record = cx.records.get(RecordId(n as u32));
-        if record.template.is_some() || cx.scopes.is_in_template(record.decl_scope) {
-            continue;
-        }
-        let ns = cx.scopes.enclosing_namespace(record.decl_scope);
-        for &(name, decl) in &record.friends {
-            let ast = cx.functions.decl(decl).ast;
-            if let Some(group) = groups.get_mut(&(ns, name))
-                && !matches!(ast.body, FunctionBody::None)
-            {
-                group.push(Declared { decl, is_of_instance: false, place: ast.span });
-            }
-        }
-    }
-}
-
-/// Reports friend templates of instances that are defined although the template is.
-fn check_templates(cx: &mut Checker<'_>, group: &[Declared]) {
-    let mut known: Vec<(Rc<Signature>, Declared)> = Vec::new();
-    let mut reported: Vec<Span> = Vec::new();
-    for &declared in group {
-        let data = cx.functions.decl(declared.decl);
-        let span = data.ast.span;
-        if data.template.is_none() || matches!(data.ast.body, FunctionBody::None) {
-            continue;
-        }
-        let signature = equivalence::signature(cx, declared.decl);
-        let excludes = |(other, earlier): &&(Rc<Signature>, Declared)| {
-            *other == signature && (earlier.is_of_instance || declared.is_of_instance)
-        };
-        if let Some((_, earlier)) = known.iter().find(excludes)
-            && !reported.contains(&span)
-        {
-            let earlier = cx.functions.decl(earlier.decl).ast;
-            let message = format!("redefinition of `{}`", spelling::function(&earlier.name));
-            let diagnostic = Diagnostic::error("redefinition", span, message);
-            cx.report(diagnostic.with_note(earlier.span, "previously declared here"));
-            reported.push(span);
-        }
-        known.push((signature, declared));
-    }
-}
-
 fn check_group(cx: &mut Checker<'_>, group: &[Declared]) {
-    check_templates(cx, group);
     let mut known: Vec<(FuncId, bool)> = Vec::new();
     let mut reported: Vec<Span> = Vec::new();
     for declared in group {
-        if cx.functions.decl(declared.decl).template.is_some() {
-            continue;
-        }
         let span = cx.functions.decl(declared.decl).ast.span;
         let func = cx.quietly(|cx| function::instantiate(cx, declared.decl, Rc::from([]), span));
         let Ok(Some(func)) = func else { continue };

@@ -39,7 +39,16 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
             }
         }
         ItemKind::Record(record) => {
+            // The parser cannot look `struct S` up in base classes: it may name a member class. An implied
+            // declaration has the span of the name.
+            let is_implied = span == record.span && record.members.is_none();
+            if is_implied && record.name.is_some_and(|name| names_member(cx, name)) {
+                return;
+            }
             let ty = declare_block_record(cx, record);
+            if record.members.is_none() {
+                return;
+            }
             record::complete_type(cx, ty, span);
             if cx.checks_everything {
                 refuse_member_templates(cx, record);
@@ -66,6 +75,11 @@ pub(super) fn check<'a>(cx: &mut Checker<'a>, item: &'a ast::Item, out: &mut Vec
         }
         _ => {}
     }
+}
+
+/// Whether the classes around have a class or an enumeration of that name.
+fn names_member(cx: &mut Checker<'_>, name: Name) -> bool {
+    cx.scopes.classes_around().into_iter().any(|class| record::member_tag(cx, class, name).is_some())
 }
 
 /// A friend of a class of a function is declared in the blocks around the class and not defined
@@ -121,14 +135,12 @@ fn refuse_member_templates<'a>(cx: &mut Checker<'a>, record: &'a ast::Record) {
 fn declare_block_function<'a>(cx: &mut Checker<'a>, function: &'a ast::Function) {
     let Some(name) = function.name.ordinary() else { return };
     let ns = cx.scopes.enclosing_namespace(cx.scopes.current());
-    let scope = cx.scopes.namespace(ns);
+    // In an instance of a template its types may name the template's parameters.
+    let scope = if cx.scopes.is_in_instance() { cx.scopes.current() } else { cx.scopes.namespace(ns) };
     let decl = cx.functions.declare(function, None, scope, None);
     check_block_function(cx, decl, function);
+    let mut others = cx.functions.declare_in_block(ns, name, decl);
     if cx.checks_everything {
-        // Those of blocks before, and those of the namespace.
-        let of_blocks = cx.functions.of_blocks.entry((ns, name)).or_default();
-        let mut others = of_blocks.clone();
-        of_blocks.push(decl);
         if let Some(Found::Functions(of_namespace)) = lookup::directly(cx, ns, name) {
             others.extend(of_namespace.iter());
         }
