@@ -10,7 +10,7 @@ constexpr constant const constant int* constant none = nullptr;
 constant const constant int& alias = first;
 static_assert(second == numbers + 1, "");
 static_assert(*second == 2 && alias == 1, "");
-static_assert(second == numbers, ""); //~ static-assert
+static_assert(second == numbers, "other addresses"); //~ static-assert: other addresses
 constexpr constant const constant int* constant beyond = numbers + 4; //~ not-constant
 
 struct Named

@@ -27,7 +27,7 @@ pub(in crate::sema) enum Synthesised {
     DefaultConstructor(RecordId),
     /// Constructs a base with this constructor of it, and the other members as declared.
     Inherited(RecordId, FuncId),
-    /// Calls this function of a closure without captures: what a pointer made from the closure points to.
+    /// Calls this function of a closure without captures. The closure converts to a pointer to it.
     Invoker(FuncId),
     /// Copies, or moves, the members of an object or the elements of an array.
     Parts {

@@ -68,7 +68,11 @@ pub(in crate::sema) fn complete(cx: &mut Checker<'_>, id: RecordId, span: Span) 
     declare::declare_members(cx, id);
     cx.records.get_mut(id).state = RecordState::Completing;
     cx.records.instantiated.insert(id, span);
+    // A class that depends on nothing unknown is checked as always, also if a template's code needs it.
+    let in_template = cx.diagnostics.in_template();
+    cx.diagnostics.set_in_template(in_template && cx.scopes.is_in_template(cx.records.get(id).scope));
     let ok = cx.once(Deferred::Record(id), |cx| complete_in_trace(cx, id, span));
+    cx.diagnostics.set_in_template(in_template);
     cx.types.records[id.0 as usize].is_complete = ok;
     cx.records.get_mut(id).state = RecordState::Complete;
     if ok {
