@@ -17,7 +17,8 @@ macro_rules! functions {
 functions! { FUNCTIONS:
     CFRelease CFRetain CGColorSpaceCreateWithName CGColorSpaceRelease MPSSupportsMTLDevice
     MTLCodeGenServiceBuildRequest MTLCodeGenServiceCreate MTLCodeGenServiceDestroy MTLCopyAllDevices MTLCopyAllDevicesWithObserver MTLCreateSystemDefaultDevice
-    MTLRemoveDeviceObserver NSLog NSLogv _Block_copy _Block_has_signature _Block_object_assign
+    MTLIOCompressionContextAppendData MTLIOCompressionContextDefaultChunkSize MTLIOCreateCompressionContext
+    MTLIOFlushAndDestroyCompressionContext MTLRemoveDeviceObserver NSLog NSLogv _Block_copy _Block_has_signature _Block_object_assign
     _Block_object_dispose _Block_release _Block_signature __objc_load class_addIvar class_addMethod
     class_addProperty class_addProtocol class_conformsToProtocol class_copyIvarList class_copyMethodList
     class_copyPropertyList class_copyProtocolList class_createInstance class_getClassMethod

@@ -36,6 +36,7 @@ pub fn is_failure_of_api(text: &str) -> bool {
     let names_function = [
         "CF",
         "MTLCodeGenService",
+        "MTLIO",
         "dispatch_",
         "objc_",
         "_Block_",

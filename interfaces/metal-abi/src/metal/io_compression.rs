@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
-use crate::runtime::raise;
+use crate::runtime::raise_invalid_argument;
 
 /// Metal's default size of the chunks that are compressed one by one.
 const CHUNK_BYTES: usize = 1 << 16;
@@ -33,7 +33,9 @@ pub(crate) extern "C-unwind" fn MTLIOCompressionContextAppendData(
     _data: *const c_void,
     _bytes: usize,
 ) {
-    raise("MTLIOCompressionContextAppendData: the context was not created by MTLIOCreateCompressionContext")
+    raise_invalid_argument(
+        "MTLIOCompressionContextAppendData: the context was not created by MTLIOCreateCompressionContext",
+    )
 }
 
 #[unsafe(no_mangle)]
