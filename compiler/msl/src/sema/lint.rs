@@ -358,6 +358,6 @@ pub(super) fn body(cx: &mut Checker<'_>, id: FuncId, ast: &ast::Function, ret: Q
     flow::check(cx, id, ast.span, block.span, ret, stmts);
     values::check(cx, ret, stmts);
     if cx.diagnostics.wants("unsequenced") {
-        walk::each_full_expr(stmts, &mut |expr| sequence::check(cx, expr));
+        sequence::check(cx, stmts);
     }
 }

@@ -79,7 +79,11 @@ fn operands_mut<'e>(expr: &'e mut Expr, f: &mut dyn FnMut(&'e mut Expr)) {
 
 /// Calls `f` for the expression and everything in it, without recursion.
 pub(super) fn each_expr<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
-    let mut stack = vec![expr];
+    each_of_stack(&mut vec![expr], f);
+}
+
+/// Calls `f` for the expressions of a stack and everything in them; empties it.
+fn each_of_stack<'e>(stack: &mut Vec<&'e Expr>, f: &mut dyn FnMut(&'e Expr)) {
     while let Some(at) = stack.pop() {
         f(at);
         operands(at, &mut |operand| stack.push(operand));
@@ -111,7 +115,11 @@ pub(super) fn each_in_block<'e>(block: &'e Block, f: &mut dyn FnMut(&'e Expr)) {
 
 /// Calls `f` for every expression of statements.
 pub(super) fn each_in_stmts<'e>(stmts: &'e [Stmt], f: &mut dyn FnMut(&'e Expr)) {
-    each_full_expr(stmts, &mut |expr| each_expr(expr, f));
+    let mut stack = Vec::new();
+    each_full_expr(stmts, &mut |expr| {
+        stack.push(expr);
+        each_of_stack(&mut stack, f);
+    });
 }
 
 /// Calls `f` for every expression of statements that is no part of another.

@@ -4,7 +4,7 @@
 //! are indeterminately sequenced (C++17 [intro.execution], [expr.call]).
 
 use super::is_quiet;
-use crate::hir::{Expr, ExprKind, LocalId};
+use crate::hir::{Expr, ExprKind, LocalId, Stmt};
 use crate::sema::checker::Checker;
 use crate::sema::walk;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -29,16 +29,32 @@ impl Effects {
 /// A variable that is changed, where, and whether it is changed twice.
 type Found = (LocalId, Span, bool);
 
-/// Warns about an expression and what it evaluates.
-pub(super) fn check(cx: &mut Checker<'_>, expr: &Expr) {
-    let mut writes = 0;
-    walk::each_expr(expr, &mut |part| {
-        writes += usize::from(matches!(part.kind, ExprKind::Update { .. } | ExprKind::Assign(..)));
+/// Warns about the expressions of statements.
+pub(super) fn check(cx: &mut Checker<'_>, stmts: &[Stmt]) {
+    let mut stack = Vec::new();
+    walk::each_full_expr(stmts, &mut |expr| {
+        if writes_within(expr, &mut stack) {
+            check_expr(cx, expr);
+        }
     });
-    // A single assignment around everything else is sequenced after its operands.
-    if writes == 0 || (writes == 1 && matches!(expr.kind, ExprKind::Update { .. } | ExprKind::Assign(..))) {
-        return;
+}
+
+/// Whether a part of the expression changes a variable. An assignment around everything else does not count: it
+/// is sequenced after its operands. `stack` is room that calls share.
+fn writes_within<'e>(expr: &'e Expr, stack: &mut Vec<&'e Expr>) -> bool {
+    stack.clear();
+    walk::operands(expr, &mut |operand| stack.push(operand));
+    while let Some(part) = stack.pop() {
+        match &part.kind {
+            ExprKind::Update { .. } | ExprKind::Assign(..) => return true,
+            ExprKind::Load(place) if matches!(place.kind, ExprKind::Local(_)) => {}
+            _ => walk::operands(part, &mut |operand| stack.push(operand)),
+        }
     }
+    false
+}
+
+fn check_expr(cx: &mut Checker<'_>, expr: &Expr) {
     let mut found: Vec<Found> = Vec::new();
     effects(expr, 0, &mut found);
     found.sort_unstable_by_key(|(local, span, _)| (*local, span.lo));
