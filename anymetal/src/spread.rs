@@ -97,8 +97,7 @@ impl Spread {
     /// A kernel, compiled for each device.
     pub fn kernel(&self, source: &str, kernel: impl Into<PipelineDescriptor>) -> Result<SpreadKernel, Error> {
         let descriptor = kernel.into();
-        let compile =
-            |part: &Part| part.device.library_from_source(source)?.pipeline(descriptor.clone());
+        let compile = |part: &Part| part.device.library_from_source(source)?.pipeline(descriptor.clone());
         Ok(SpreadKernel { pipelines: self.parts.iter().map(compile).collect::<Result<_, Error>>()? })
     }
 
@@ -144,9 +143,9 @@ impl Spread {
         call: impl for<'l> Fn(Share<'_>, Launch<'l>) -> Launch<'l>,
     ) -> Result<SpreadSubmission, Error> {
         let pipelines = self.shares().zip(&self.parts[..]).zip(&kernel.pipelines);
-        let launched = pipelines.filter(|((_, part), _)| part.weight > 0).map(|((share, part), pipeline)| {
-            call(share, part.queue.launch(pipeline)).submit()
-        });
+        let launched = pipelines
+            .filter(|((_, part), _)| part.weight > 0)
+            .map(|((share, part), pipeline)| call(share, part.queue.launch(pipeline)).submit());
         Ok(SpreadSubmission { parts: launched.collect::<Result<_, Error>>()? })
     }
 }

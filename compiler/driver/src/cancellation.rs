@@ -48,6 +48,7 @@ impl Drop for Restore {
 
 /// An error if this thread's compilation was cancelled.
 pub(crate) fn check() -> Result<(), CompileError> {
-    let is_cancelled = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|token| token.is_cancelled()));
+    let is_cancelled =
+        CURRENT.with_borrow(|current| current.as_ref().is_some_and(|token| token.is_cancelled()));
     if is_cancelled { Err(CompileError::Cancelled) } else { Ok(()) }
 }

@@ -46,10 +46,10 @@ mod queue;
 mod queue_streams;
 mod residency;
 mod staging;
-mod stop_flag;
 #[cfg(test)]
 mod stand_in;
 mod started;
+mod stop_flag;
 #[cfg(test)]
 mod tests;
 mod watchdog;

@@ -267,7 +267,8 @@ mod tests {
             assert_eq!(waiter.join().unwrap().unwrap(), 2);
         });
         assert_eq!(cache.get(key(0)), Some(2));
-        let cancelled = token.run(|| cache.get_or_make(key(1), |_| true, || cancellation::check().map(|()| 3)));
+        let cancelled =
+            token.run(|| cache.get_or_make(key(1), |_| true, || cancellation::check().map(|()| 3)));
         assert!(matches!(cancelled, Err(CompileError::Cancelled)));
         assert_eq!(cache.get_or_make(key(1), |_| true, || cancellation::check().map(|()| 4)).unwrap(), 4);
     }

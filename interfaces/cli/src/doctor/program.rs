@@ -44,7 +44,8 @@ fn findings(uses: &Uses, inventory: &Inventory) -> Vec<Finding> {
         Finding::ok(PART, *kinds, format!("{} used, {} missing", used.len(), missing.len()))
     });
     let summary: Vec<Finding> = summary.collect();
-    let missing = kinds.iter().flat_map(|(_, kind, _, missing)| missing.iter().map(|name| lack(kind, name, inventory)));
+    let missing =
+        kinds.iter().flat_map(|(_, kind, _, missing)| missing.iter().map(|name| lack(kind, name, inventory)));
     summary.into_iter().chain(missing).collect()
 }
 

@@ -68,7 +68,8 @@ fn a_degraded_launch_runs_the_reduced_kernel() {
                                      uint i [[thread_position_in_grid]]) { y[i] = float(half(x[i])); }
                   kernel void other(device const float* x, device half* y,
                                     uint i [[thread_position_in_grid]]) { y[i] = half(x[i]); }";
-    let [exact, coarse, other] = ["exact", "coarse", "other"].map(|name| bench.manager.kernel(source, name).unwrap());
+    let [exact, coarse, other] =
+        ["exact", "coarse", "other"].map(|name| bench.manager.kernel(source, name).unwrap());
     let (x, y) =
         (bench.manager.buffer(&[1.0f32; 40]).unwrap(), bench.manager.buffer_zeroed::<f32>(40).unwrap());
     let launch = |reduced| bench.manager.launch(&exact).arg(&x).arg(&y).threads(40).reduced(reduced);
