@@ -1,5 +1,6 @@
 //! Deadlines: the default, its setting, those of a queue and of a launch, and none.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anymetal::command::{Cancellation, Deadline};
@@ -7,6 +8,13 @@ use anymetal::config::{Layers, Span};
 use anymetal::error::{DeviceError, ErrorKind};
 use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
 use anymetal::{Device, Error, Outcome, QueueDescriptor};
+
+/// One test at a time: a driver may wait for the kernels of all when it loads code or frees memory.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 const SOURCE: &str = "kernel void until_set(device const volatile uint* flag) { while (*flag == 0) {} }";
 
@@ -26,6 +34,7 @@ fn stopped_after(outcome: Outcome) -> Duration {
 
 #[test]
 fn the_nearest_deadline_counts() -> Result<(), Error> {
+    let _alone = alone();
     let (setting, of_queue, of_launch) =
         (Duration::from_millis(70), Duration::from_millis(60), Duration::from_millis(50));
     let device = device(setting)?;
@@ -51,6 +60,7 @@ fn the_nearest_deadline_counts() -> Result<(), Error> {
 
 #[test]
 fn without_a_deadline_work_runs_to_its_end() -> Result<(), Error> {
+    let _alone = alone();
     for (setting, deadline) in
         [(Duration::from_millis(50), Deadline::Never), (Duration::ZERO, Deadline::Default)]
     {
@@ -73,6 +83,7 @@ fn without_a_deadline_work_runs_to_its_end() -> Result<(), Error> {
 
 #[test]
 fn running_work_is_stopped_by_its_submitter() -> Result<(), Error> {
+    let _alone = alone();
     let device = Device::system_default()?;
     let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
     let (queue, flag) = (device.queue()?, device.buffer(&[0u32])?);
@@ -94,9 +105,9 @@ fn running_work_is_stopped_by_its_submitter() -> Result<(), Error> {
     Ok(())
 }
 
-/// A driver may wait for running kernels when it loads code or frees memory.
 #[test]
 fn a_runaway_kernel_is_stopped_while_others_compile_and_free() -> Result<(), Error> {
+    let _alone = alone();
     let device = device(Duration::from_millis(200))?;
     let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
     let (queue, flag) = (device.queue()?, device.buffer(&[0u32])?);
@@ -122,6 +133,7 @@ fn a_runaway_kernel_is_stopped_while_others_compile_and_free() -> Result<(), Err
 
 #[test]
 fn work_that_waits_for_an_event_is_stopped() -> Result<(), Error> {
+    let _alone = alone();
     let device = Device::system_default()?;
     let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
     let (queue, set, never) = (device.queue()?, device.buffer(&[1u32])?, device.event()?);

@@ -7,7 +7,7 @@
 
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_hal::matrix_product::MatrixProduct;
 use cudarc::driver::sys;
@@ -34,7 +34,33 @@ pub(crate) struct CudaDriver {
     number: c_int,
     device: sys::CUdevice,
     context: Context,
+    cells: Cells,
     products: Arc<cublas::Products>,
+}
+
+/// Bytes of a page of the host: what moves between card and host together.
+const CELL_BYTES: usize = 4096;
+const CELLS_OF_BLOCK: usize = 256;
+
+/// Pages of managed memory, which is never freed: the driver would wait for running kernels, and the host could
+/// not touch other managed memory meanwhile.
+#[derive(Debug, Default)]
+struct Cells(Mutex<Vec<u64>>);
+
+impl Cells {
+    /// The address of a free cell, of a new block if there is none.
+    fn take(&self, block: impl FnOnce() -> Result<u64, DriverError>) -> Result<u64, DriverError> {
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.is_empty() {
+            let start = block()?;
+            free.extend((0..CELLS_OF_BLOCK).map(|cell| start + (cell * CELL_BYTES) as u64));
+        }
+        Ok(free.pop().expect("a block has cells"))
+    }
+
+    fn give_back(&self, cell: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(cell);
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -118,30 +144,35 @@ impl CudaDriver {
         // SAFETY: a device of the driver's. The context is retained for as long as the process lives.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
         let products = cublas::Products::of_card(number);
-        Ok(CudaDriver { card, number, device, context: Context(context), products })
+        let (context, cells) = (Context(context), Cells::default());
+        Ok(CudaDriver { card, number, device, context, cells, products })
     }
 
-    /// Memory in the card that the host reaches while kernels run; memory in the card alone where it may not.
-    fn allocate_managed(&self, size: usize) -> Result<Allocation, DriverError> {
+    /// A page of managed memory; memory in the card alone where the host may not reach it while kernels run.
+    fn managed_cell(&self, size: usize) -> Result<Allocation, DriverError> {
         use sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS as CONCURRENT;
+        assert!(size <= CELL_BYTES, "managed memory is for flags");
         let mut is_concurrent = 0;
         // SAFETY: a device of the driver's; the result outlives the call.
         check(unsafe { sys::cuDeviceGetAttribute(&raw mut is_concurrent, CONCURRENT, self.device) })?;
-        let mut address = 0;
         if is_concurrent == 0 {
-            // SAFETY: the context is current; the result outlives the call.
-            check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
-            return Ok(Allocation { address, host: None, place: MemoryPlacement::Device });
+            return self.allocate(size as u64, MemoryPlacement::Device);
         }
-        let global = sys::CUmemAttach_flags_enum::CU_MEM_ATTACH_GLOBAL as c_uint;
-        // SAFETY: as above.
-        check(unsafe { sys::cuMemAllocManaged(&raw mut address, size, global) })?;
+        let address = self.cells.take(|| self.managed_block())?;
         let host = NonNull::new(address as usize as *mut u8);
-        let allocation = Allocation { address, host, place: MemoryPlacement::Managed };
+        Ok(Allocation { address, host, place: MemoryPlacement::Managed })
+    }
+
+    /// Managed memory whose place is the card.
+    fn managed_block(&self) -> Result<u64, DriverError> {
+        let (mut address, size) = (0, CELL_BYTES * CELLS_OF_BLOCK);
+        let global = sys::CUmemAttach_flags_enum::CU_MEM_ATTACH_GLOBAL as c_uint;
+        // SAFETY: the context is current; the result outlives the call.
+        check(unsafe { sys::cuMemAllocManaged(&raw mut address, size, global) })?;
         let in_card = sys::CUmem_advise_enum::CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
-        // SAFETY: the range was allocated as managed.
-        let advised = check(unsafe { sys::cuMemAdvise(address, size, in_card, self.device) });
-        advised.map(|()| allocation).inspect_err(|_| self.free(allocation))
+        // SAFETY: the range was allocated as managed. A block whose advice fails goes with the process.
+        check(unsafe { sys::cuMemAdvise(address, size, in_card, self.device) })?;
+        Ok(address)
     }
 
     /// Destroys a stream if it has no work; whether it did.
@@ -216,7 +247,7 @@ unsafe impl Driver for CudaDriver {
                 check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
                 Ok(Allocation { address, host: None, place })
             }
-            MemoryPlacement::Managed => self.allocate_managed(size),
+            MemoryPlacement::Managed => self.managed_cell(size),
             MemoryPlacement::Host | MemoryPlacement::Registered => {
                 let mut host: *mut c_void = std::ptr::null_mut();
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
@@ -254,6 +285,10 @@ unsafe impl Driver for CudaDriver {
             (MemoryPlacement::Registered, Some(host)) => {
                 // SAFETY: registered by `register`, and let go of once, as the trait demands.
                 check(unsafe { sys::cuMemHostUnregister(host.as_ptr().cast()) })
+            }
+            (MemoryPlacement::Managed, _) => {
+                self.cells.give_back(allocation.address);
+                Ok(())
             }
             // SAFETY: as above.
             _ => check(unsafe { sys::cuMemFree_v2(allocation.address) }),

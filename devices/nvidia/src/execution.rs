@@ -48,6 +48,11 @@ const LOOKS_EVERY: Duration = Duration::from_millis(10);
 /// How long a kernel may go on after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How long after a deadline the watchdog asks. A thread that is not held up has asked by then.
+const HELD_UP: Duration = Duration::from_millis(100);
+/// How long the driver may take to start a command buffer before the watchdog counts its time.
+const STARTING: Duration = Duration::from_secs(1);
+
 /// One command buffer that runs.
 #[derive(Debug)]
 pub(crate) struct Execution {
@@ -59,6 +64,8 @@ pub(crate) struct Execution {
     deadline: Option<Duration>,
     /// By the device's clock, once the deadline counts.
     limit: Option<Duration>,
+    /// The watchdog's limit: when it has ended at the latest.
+    latest: Option<Duration>,
     /// Whether the submitter wants it to end.
     stop: Arc<AtomicBool>,
     /// When its kernels were asked to stop, and the error that this is.
@@ -107,6 +114,7 @@ impl Execution {
             timestamps,
             deadline,
             limit: None,
+            latest: None,
             stop,
             asked: None,
             result: Ok(()),
@@ -146,7 +154,25 @@ impl Execution {
         }
         let now = self.streams.device.clock.now();
         self.limit = self.deadline.map(|after| now.saturating_add(after));
-        self.slot().watch.set_limit(self.limit);
+        self.set_latest(self.limit.map(|limit| limit.saturating_add(HELD_UP)));
+    }
+
+    /// The watchdog is to stop it even if the driver holds up the thread that starts it, or that waits for the one
+    /// before it in the stream, which ends at `before` at the latest.
+    pub(crate) fn watch(&mut self, before: Option<Duration>) {
+        let latest =
+            |(before, after): (Duration, Duration)| before.saturating_add(after).saturating_add(STARTING);
+        self.set_latest(before.zip(self.deadline).map(latest));
+    }
+
+    fn set_latest(&mut self, latest: Option<Duration>) {
+        self.latest = latest;
+        self.slot().watch.set_limit(latest);
+    }
+
+    /// When the watchdog has stopped it at the latest.
+    pub(crate) fn latest(&self) -> Option<Duration> {
+        self.latest
     }
 
     /// Puts all commands into the stream.
@@ -484,7 +510,12 @@ impl Execution {
         // If the driver held this thread up.
         let by_watchdog = watch.take_asked().then(|| {
             let reason = self.reason_to_stop(streams.device.clock.now(), || self.started.last_kernel());
-            reason.expect("a reason to stop lasts")
+            // Its deadline may count only from here on.
+            let after = self.deadline.unwrap_or_default();
+            reason.unwrap_or_else(|| DeviceError::DeadlineExceeded {
+                kernel: self.started.last_kernel(),
+                after,
+            })
         });
         let by_this = self.asked.take().map(|(_, error)| error);
         if by_this.is_some() {

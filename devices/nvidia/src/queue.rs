@@ -169,8 +169,10 @@ impl QueueCore {
         let slot = if alone { GRAPH_SLOT } else { (0..IN_FLIGHT).find(is_free)? };
         let submission = std::mem::take(&mut item.submission);
         let mut execution = Execution::new(&self.streams, slot, submission, item.deadline, stop);
-        if alone || running.is_empty() {
-            // It may wait in the midst, and the driver may hold this thread up.
+        let now = self.device.clock.now();
+        execution.watch(running.back().map_or(Some(now), |before| before.execution.latest()));
+        if alone {
+            // It may wait in the midst.
             execution.count_deadline();
         }
         execution.start();

@@ -20,8 +20,6 @@ use crate::stop_flag::{HostWord, StopFlag};
 
 /// Between two looks at what is active.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
-/// How long after a deadline it asks. A thread that is not held up has asked by then.
-const AFTER: Duration = Duration::from_millis(100);
 /// Looks at nothing before the thread sleeps.
 const IDLE_LOOKS: u32 = 20;
 
@@ -48,7 +46,7 @@ struct State {
 struct Active {
     /// Whether the submitter wants it to end.
     stop: Arc<AtomicBool>,
-    /// By the device's clock, once the deadline counts.
+    /// When the thread asks, by the device's clock.
     limit: Option<Duration>,
 }
 
@@ -74,7 +72,7 @@ impl Watch {
         WATCHDOG.wake();
     }
 
-    /// The deadline of the command buffer counts.
+    /// The command buffer is to have ended by then.
     pub(crate) fn set_limit(&self, limit: Option<Duration>) {
         if let Some(active) = &mut lock(&self.state).active {
             active.limit = limit;
@@ -110,7 +108,7 @@ impl Drop for Watch {
 impl State {
     fn look(&mut self) {
         let Some(active) = &self.active else { return };
-        let is_late = active.limit.is_some_and(|limit| self.clock.now() >= limit.saturating_add(AFTER));
+        let is_late = active.limit.is_some_and(|limit| self.clock.now() >= limit);
         if !is_late && !active.stop.load(Ordering::Relaxed) {
             return;
         }

@@ -51,6 +51,29 @@ fn a_kernel_is_asked_to_stop_without_the_driver_where_the_host_reaches_the_flag(
     }
 }
 
+/// The one behind it in the stream is not at the front while its queue's thread does not come back.
+#[test]
+fn a_kernel_behind_another_is_stopped_while_the_driver_holds_up_the_thread_that_polls() {
+    let clock = Arc::new(ManualClock::default());
+    let bench = Bench::with(multiply, &NvidiaOptions::default(), Arc::<ManualClock>::clone(&clock));
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.driver.hang_calls();
+    let submit = || {
+        let submission = within(vec![dispatch(&pipeline, &x, 3, 1)], Duration::from_secs(5));
+        bench.queue.submit(submission).unwrap()
+    };
+    let (first, second) = (submit(), submit());
+    while bench.driver.calls(&["launch"]).len() < 2 {
+        std::thread::yield_now();
+    }
+    // The stand-in's kernel looks at the flag of the first slot; that of the second one is set as well.
+    while !second.is_done() {
+        clock.advance(Duration::from_secs(1));
+        std::thread::yield_now();
+    }
+    assert!(matches!(first.wait(), Err(DeviceError::DeadlineExceeded { .. })));
+}
+
 /// As when a module is loaded while a kernel runs: the thread that polls does not come back from the driver.
 #[test]
 fn a_kernel_is_stopped_while_the_driver_holds_up_the_thread_that_polls() {
