@@ -10,6 +10,7 @@
 mod catalogue;
 mod diagnostic;
 mod fix;
+pub mod formats;
 mod render;
 mod source_map;
 mod suggest;
@@ -19,6 +20,8 @@ pub use catalogue::{CATALOGUE, Entry, Group, Proof, WarningFlag, catalogue_entry
 pub use diagnostic::{Diagnostic, Label, Note, Severity, Sink};
 pub use fix::{Edit, FixedFile, Fixes, apply_fixes};
 pub use render::{render_json, render_text};
-pub use source_map::{Expansion, ExpansionId, FileId, LineCol, LineMark, SourceFile, SourceMap, Span};
+pub use source_map::{
+    Expansion, ExpansionId, FileId, LineCol, LineMark, Region, SourceFile, SourceMap, Span,
+};
 pub use suggest::suggest;
 pub use warnings::{EnabledWarnings, Level, PragmaOutcome, WarningOptions, Warnings};

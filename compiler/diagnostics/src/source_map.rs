@@ -160,6 +160,19 @@ fn shifted(line: u32, mark: Option<&LineMark>) -> u32 {
     u32::try_from(i64::from(line).saturating_add(shift).max(0)).unwrap_or(u32::MAX)
 }
 
+/// A part of a file, as users see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region<'a> {
+    /// The file's name.
+    pub file: &'a str,
+    /// Its first place.
+    pub start: LineCol,
+    /// The place after it.
+    pub end: LineCol,
+    /// The text of the line that it begins on.
+    pub first_line: &'a str,
+}
+
 /// What a `#line` directive said of the text that follows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineMark {
@@ -289,6 +302,16 @@ impl SourceMap {
         let mark = self.line_mark(span.file, span.lo);
         let name = mark.and_then(|mark| mark.name.as_deref()).unwrap_or(&file.name);
         Some((name, LineCol { line: shifted(line, mark), column }))
+    }
+
+    /// The part of a file in which users look for a span: outside of macros, name and lines as `#line` has them.
+    pub fn region(&self, span: Span) -> Option<Region<'_>> {
+        let span = self.outermost(span);
+        let (file, start) = self.location(span)?;
+        let last = span.hi.max(span.lo);
+        let (_, end) = self.location(Span { lo: last, hi: last, ..span })?;
+        let source = self.file(span.file)?;
+        Some(Region { file, start, end, first_line: source.line(source.line_number(span.lo)) })
     }
 
     /// The place a span comes from in the end, outside every macro: the span itself, or where the

@@ -54,7 +54,8 @@ mod whole_source;
 
 pub use anymetal_analyze as analyze;
 pub use anymetal_diagnostics::{
-    Edit, Entry, FixedFile, Fixes, WarningOptions, apply_fixes, catalogue_entry, catalogue_ids, suggest,
+    Diagnostic, Edit, Entry, FixedFile, Fixes, Severity, WarningOptions, apply_fixes, catalogue_entry,
+    catalogue_ids, formats, suggest,
 };
 pub use anymetal_hal as hal;
 pub use anymetal_isolate::sandbox::missing as missing_sandbox_parts;

@@ -7,7 +7,7 @@ mod reflect;
 mod remarks;
 mod stand_in;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anymetal::Family;
 use anymetal_driver::{CompileError, Emit, Library, PrintAfter, Specialisation, Target};
@@ -124,8 +124,8 @@ impl CompileArgs {
 /// Does it.
 pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     if args.check || args.fix {
-        let more = args.more.iter().map(PathBuf::as_path);
-        let files: Vec<&Path> = std::iter::once(args.source.path()).chain(more).collect();
+        let first = args.source.path().to_owned();
+        let files: Vec<PathBuf> = std::iter::once(first).chain(args.more.iter().cloned()).collect();
         let work = if args.fix { fix::fix } else { check::check };
         return work(&args.source, &files, args.json);
     }

@@ -21,6 +21,7 @@ mod explain;
 mod extent;
 mod failure;
 mod limits;
+mod lint;
 mod npy;
 mod output;
 mod report;
@@ -78,6 +79,8 @@ enum Command {
     /// `anymetal check -- PROGRAM`
     #[command(hide = true, name = CHECK_PROGRAM, display_name = "anymetal check", bin_name = "anymetal check")]
     CheckProgram(Box<check::ProgramArgs>),
+    /// Report all that is wrong with the functions of files and folders
+    Lint(lint::LintArgs),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
     /// Show what kernels do for each thread: operations, bytes, access patterns, occupancy
@@ -145,7 +148,11 @@ fn main() -> ExitCode {
 fn start_service(command: &Command) -> Result<(), failure::Failure> {
     match command {
         // A worker works for another process; the others read files or a process's endpoint.
-        Command::Worker(_) | Command::Audit(_) | Command::Top(_) | Command::Translate(_) => Ok(()),
+        Command::Worker(_)
+        | Command::Audit(_)
+        | Command::Top(_)
+        | Command::Translate(_)
+        | Command::Lint(_) => Ok(()),
         Command::Doctor(_) => {
             // Settings that are refused are among the findings.
             let _refused = anymetal_service::start();
@@ -162,6 +169,7 @@ fn run(command: Command) -> Result<(), failure::Failure> {
         Command::Check(args) => check::check(&args),
         Command::CheckWorkload(args) => check::check_workload(&args),
         Command::CheckProgram(args) => check::check_program(&args),
+        Command::Lint(args) => lint::lint(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Analyze(args) => analyze::analyze(&args),
         Command::Tune(args) => tune::tune(&args),

@@ -23,6 +23,18 @@ pub(crate) struct SourceFile {
     /// The source, in Metal Shading Language, OpenCL C or CUDA C++
     #[arg(value_name = "FILE.metal|FILE.cl|FILE.cu")]
     file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+    /// Give a function constant its value, as in width=u32:640 or 0=bool:true
+    #[arg(long, value_name = "ID|NAME=TYPE:VALUE", value_parser = Constant::parse)]
+    constant: Vec<Constant>,
+    #[command(flatten)]
+    passes: Passes,
+}
+
+/// How sources are read, and what is reported of them.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Reading {
     /// Define a macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = parse_definition)]
     define: Vec<String>,
@@ -47,11 +59,6 @@ pub(crate) struct SourceFile {
     /// Write the messages of kernels (`os_log`) to their log
     #[arg(long)]
     logging: bool,
-    /// Give a function constant its value, as in width=u32:640 or 0=bool:true
-    #[arg(long, value_name = "ID|NAME=TYPE:VALUE", value_parser = Constant::parse)]
-    constant: Vec<Constant>,
-    #[command(flatten)]
-    passes: Passes,
 }
 
 /// Which passes of the compiler run.
@@ -133,9 +140,14 @@ impl SourceFile {
         &self.file
     }
 
+    /// How the source is read.
+    pub(crate) fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
     /// Whether messages of kernels are written to their log.
     pub(crate) fn logs(&self) -> bool {
-        self.logging
+        self.reading.logging
     }
 
     /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
@@ -156,36 +168,10 @@ impl SourceFile {
         Ok(library)
     }
 
-    /// Reads a source, perhaps another file than the one given, with the same options. Sources in other
-    /// languages are translated.
+    /// Reads a source, perhaps another file than the one given, with the same options.
     pub(crate) fn source_at(&self, path: &Path, kernel: Option<&String>) -> Result<Source, Failure> {
-        let bytes = read(path)?;
-        let warnings = WarningOptions {
-            flags: self.warnings.clone(),
-            silent: self.no_warnings,
-            error_limit: self.error_limit,
-        };
-        for flag in warnings.unknown() {
-            eprintln!("warning: unknown warning option '-W{flag}' [-Wunknown-warning-option]");
-        }
-        let options = SourceOptions {
-            definitions: self.define.iter().cloned().map(Definition::Define).collect(),
-            include_folders: self.include.clone(),
-            math_mode: match self.math {
-                Math::Safe => MathMode::Safe,
-                Math::Relaxed => MathMode::Relaxed,
-                Math::Fast => MathMode::Fast,
-            },
-            logging: self.logging,
-            warnings,
-            ..SourceOptions::default()
-        };
-        let kernels = kernel.cloned().into_iter().collect();
-        let translation = TranslationOptions { doubles: self.double.into(), kernels };
-        let translated = Source::from_file(path, bytes, options).translated(&translation);
-        let Translated { source, warnings } = translated.map_err(Failure::Compile)?;
-        eprint!("{}", warnings.render_text(stderr_has_colour()));
-        Ok(source)
+        self.reading.report_unknown_options();
+        self.reading.source_at(path, kernel)
     }
 
     /// The values of function constants.
@@ -204,6 +190,59 @@ impl SourceFile {
         let constants =
             self.constant.iter().map(|constant| (constant.key.clone(), constant.value())).collect();
         Specialisation { constants, passes: self.passes(), ..Specialisation::default() }
+    }
+}
+
+impl Reading {
+    /// With more options of warnings, as if they were last on the command line.
+    pub(crate) fn with_warnings(mut self, flags: impl IntoIterator<Item = String>) -> Self {
+        self.warnings.extend(flags);
+        self
+    }
+
+    /// With more folders for included files, after those of the command line.
+    pub(crate) fn with_include_folders(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.include.extend(folders);
+        self
+    }
+
+    fn warning_options(&self) -> WarningOptions {
+        WarningOptions {
+            flags: self.warnings.clone(),
+            silent: self.no_warnings,
+            error_limit: self.error_limit,
+        }
+    }
+
+    /// Warns of options of warnings that do not exist.
+    pub(crate) fn report_unknown_options(&self) {
+        for flag in self.warning_options().unknown() {
+            eprintln!("warning: unknown warning option '-W{flag}' [-Wunknown-warning-option]");
+        }
+    }
+
+    /// Reads a source. Those in other languages are translated.
+    pub(crate) fn source_at(&self, path: &Path, kernel: Option<&String>) -> Result<Source, Failure> {
+        let bytes = read(path)?;
+        let warnings = self.warning_options();
+        let options = SourceOptions {
+            definitions: self.define.iter().cloned().map(Definition::Define).collect(),
+            include_folders: self.include.clone(),
+            math_mode: match self.math {
+                Math::Safe => MathMode::Safe,
+                Math::Relaxed => MathMode::Relaxed,
+                Math::Fast => MathMode::Fast,
+            },
+            logging: self.logging,
+            warnings,
+            ..SourceOptions::default()
+        };
+        let kernels = kernel.cloned().into_iter().collect();
+        let translation = TranslationOptions { doubles: self.double.into(), kernels };
+        let translated = Source::from_file(path, bytes, options).translated(&translation);
+        let Translated { source, warnings } = translated.map_err(Failure::Compile)?;
+        eprint!("{}", warnings.render_text(stderr_has_colour()));
+        Ok(source)
     }
 }
 

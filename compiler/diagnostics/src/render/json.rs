@@ -11,9 +11,7 @@ struct JsonDiagnostic<'a> {
     flag: Option<String>,
     message: &'a str,
     #[serde(flatten)]
-    place: JsonPlace<'a>,
-    end_line: Option<u32>,
-    end_column: Option<u32>,
+    region: JsonRegion<'a>,
     label: &'a str,
     labels: Vec<JsonRemark<'a>>,
     notes: Vec<JsonRemark<'a>>,
@@ -25,9 +23,7 @@ struct JsonDiagnostic<'a> {
 #[derive(Serialize)]
 struct JsonEdit<'a> {
     #[serde(flatten)]
-    place: JsonPlace<'a>,
-    end_line: Option<u32>,
-    end_column: Option<u32>,
+    region: JsonRegion<'a>,
     text: &'a str,
 }
 
@@ -45,6 +41,14 @@ struct JsonPlace<'a> {
     column: Option<u32>,
 }
 
+#[derive(Serialize)]
+struct JsonRegion<'a> {
+    #[serde(flatten)]
+    place: JsonPlace<'a>,
+    end_line: Option<u32>,
+    end_column: Option<u32>,
+}
+
 /// Renders diagnostics as a JSON array. Places that do not exist are `null`.
 pub fn render_json(map: &SourceMap, diagnostics: &[Diagnostic]) -> String {
     let all: Vec<JsonDiagnostic<'_>> =
@@ -53,18 +57,8 @@ pub fn render_json(map: &SourceMap, diagnostics: &[Diagnostic]) -> String {
 }
 
 fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic<'a> {
-    let span = map.outermost(diagnostic.span);
-    let end = end_of(map, span);
-    let edits = diagnostic.edits.iter().map(|edit| {
-        let span = map.outermost(edit.span);
-        let end = end_of(map, span);
-        JsonEdit {
-            place: place(map, span),
-            end_line: end.map(|end| end.line),
-            end_column: end.map(|end| end.column),
-            text: &edit.text,
-        }
-    });
+    let edits = diagnostic.edits.iter();
+    let edits = edits.map(|edit| JsonEdit { region: region(map, edit.span), text: &edit.text });
     let labels = diagnostic.labels.iter().map(|label| JsonRemark {
         place: place(map, map.outermost(label.span)),
         message: label.text.clone(),
@@ -81,9 +75,7 @@ fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic
         id: diagnostic.id,
         flag: diagnostic.flag(),
         message: &diagnostic.message,
-        place: place(map, span),
-        end_line: end.map(|end| end.line),
-        end_column: end.map(|end| end.column),
+        region: region(map, diagnostic.span),
         label: &diagnostic.label,
         labels: labels.collect(),
         notes: notes.collect(),
@@ -92,10 +84,13 @@ fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic
     }
 }
 
-/// The place after a span.
-fn end_of(map: &SourceMap, span: Span) -> Option<LineCol> {
-    let last = span.hi.max(span.lo);
-    map.location(Span { lo: last, hi: last, ..span }).map(|(_, end)| end)
+fn region(map: &SourceMap, span: Span) -> JsonRegion<'_> {
+    let end = map.region(span).map(|region| region.end);
+    JsonRegion {
+        place: place(map, map.outermost(span)),
+        end_line: end.map(|end| end.line),
+        end_column: end.map(|end| end.column),
+    }
 }
 
 fn place(map: &SourceMap, span: Span) -> JsonPlace<'_> {

@@ -1,15 +1,15 @@
 //! Reports as workflow commands of GitHub Actions, which show them at the lines of a change.
 
+use anymetal_diagnostics::formats::github::{self, Place};
+
 use super::{Report, Verdict, describe};
 use crate::{Finding, Severity};
 
 pub(super) fn render(report: &Report) -> String {
     let mut text: String = report.findings.iter().map(annotation).collect();
     if let Verdict::Incomplete(reason) = &report.verdict {
-        text.push_str(&format!(
-            "::error title=check incomplete::{}\n",
-            data(&format!("check incomplete: {reason}"))
-        ));
+        let message = format!("check incomplete: {reason}");
+        text.push_str(&github::command("error", Place::default(), "check incomplete", &message));
     }
     text
 }
@@ -20,15 +20,14 @@ fn annotation(finding: &Finding) -> String {
         Severity::Warning => "warning",
         Severity::Lint => "notice",
     };
-    let mut properties = Vec::new();
-    if let Some(place) = finding.sides.last().map(|side| &side.place).filter(|place| !place.file.is_empty()) {
-        properties.push(format!("file={}", property(&place.file)));
-        properties.extend((place.line > 0).then(|| format!("line={}", place.line)));
-        properties.extend((place.column > 0).then(|| format!("col={}", place.column)));
-    }
-    properties
-        .push(format!("title={}", property(&format!("{}: {}", finding.kind.id(), finding.kind.title()))));
-    format!("::{command} {}::{}\n", properties.join(","), data(&message(finding)))
+    let place = finding.sides.last().map(|side| &side.place);
+    let place = place.map_or_else(Place::default, |place| Place {
+        file: &place.file,
+        line: place.line,
+        column: place.column,
+    });
+    let title = format!("{}: {}", finding.kind.id(), finding.kind.title());
+    github::command(command, place, &title, &message(finding))
 }
 
 fn message(finding: &Finding) -> String {
@@ -46,12 +45,4 @@ fn message(finding: &Finding) -> String {
     lines.extend(describe::repeats(finding));
     lines.extend(finding.remedy.as_ref().map(|remedy| format!("help: {remedy}")));
     lines.join("\n")
-}
-
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -3,41 +3,23 @@
 //! The place of a result is the access that completes the error; earlier accesses, macro uses and calls are
 //! related locations. Fingerprints are made of the text of lines, not of their numbers.
 
-use std::collections::BTreeMap;
-
+use anymetal_diagnostics::formats::sarif::{self, Columns, Fingerprints, Run, artifact, slashes};
 use serde_json::{Map, Value, json};
 
 use super::excerpt::utf16_column;
 use super::{Report, Sources, SuppressedBy, SuppressedFinding, Verdict, describe, rules};
 use crate::{Finding, FindingKind, Severity, SourcePlace};
 
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-/// The folder that relative names of files start at.
-const ROOT: &str = "%SRCROOT%";
-
 pub(super) fn render(report: &Report, sources: &dyn Sources) -> String {
-    let mut writer = Writer { sources, fingerprints: BTreeMap::new() };
+    let mut writer = Writer { sources, fingerprints: Fingerprints::default() };
     let mut results: Vec<Value> =
         report.findings.iter().map(|finding| writer.result(finding, json!([]))).collect();
     for suppressed in &report.suppressed {
         results.push(writer.result(&suppressed.finding, json!([suppression(suppressed)])));
     }
-    let document = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "anymetal",
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": FindingKind::ALL.iter().map(|&kind| rule(kind)).collect::<Vec<_>>(),
-            } },
-            "invocations": [invocation(report)],
-            "columnKind": "utf16CodeUnits",
-            "originalUriBaseIds": { ROOT: { "description": { "text": "The folder that the check ran in." } } },
-            "results": results,
-        }],
-    });
-    format!("{document:#}\n")
+    let rules = FindingKind::ALL.iter().map(|&kind| rule(kind)).collect();
+    let root = "The folder that the check ran in.";
+    sarif::document(Run { rules, invocation: invocation(report), columns: Columns::Utf16, root, results })
 }
 
 /// Whether the run finished, and what readers must know of it.
@@ -93,8 +75,7 @@ fn suppression(suppressed: &SuppressedFinding) -> Value {
 
 struct Writer<'a> {
     sources: &'a dyn Sources,
-    /// How many results have a fingerprint so far.
-    fingerprints: BTreeMap<u64, u32>,
+    fingerprints: Fingerprints,
 }
 
 impl Writer<'_> {
@@ -160,21 +141,15 @@ impl Writer<'_> {
 
     /// Equal for the same finding after lines moved: made of names and of the text of the lines.
     fn fingerprint(&mut self, finding: &Finding) -> String {
-        let mut hash = Fnv::default();
-        hash.text(finding.kind.id());
-        hash.text(&finding.kernel);
-        hash.text(finding.memory.as_ref().map_or("", |memory| &memory.name));
+        let memory = finding.memory.as_ref().map_or("", |memory| &memory.name);
+        let mut texts = vec![finding.kind.id().to_owned(), finding.kernel.clone(), memory.to_owned()];
         for side in &finding.sides {
             let place = &side.place;
-            hash.text(&slashes(&place.file));
-            hash.text(&place.function);
             let line = self.sources.line(&place.file, place.line).unwrap_or_default();
             let words: Vec<&str> = line.split_whitespace().collect();
-            hash.text(&words.join(" "));
+            texts.extend([slashes(&place.file), place.function.clone(), words.join(" ")]);
         }
-        let before = self.fingerprints.entry(hash.0).or_default();
-        *before += 1;
-        format!("{:016x}:{before}", hash.0)
+        self.fingerprints.of(texts.iter().map(String::as_str))
     }
 }
 
@@ -208,53 +183,4 @@ fn properties(finding: &Finding) -> Value {
 fn with_message(mut location: Value, text: &str) -> Value {
     location["message"] = json!({ "text": text });
     location
-}
-
-fn slashes(file: &str) -> String {
-    file.replace('\\', "/")
-}
-
-/// A relative name is relative to the folder that the check ran in.
-pub(super) fn artifact(file: &str) -> Value {
-    let path = slashes(file);
-    let bytes = path.as_bytes();
-    let has_drive = bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'/';
-    if path.starts_with('/') {
-        json!({ "uri": format!("file://{}", encoded(&path)) })
-    } else if has_drive {
-        json!({ "uri": format!("file:///{}:{}", &path[..1], encoded(&path[2..])) })
-    } else {
-        json!({ "uri": encoded(path.trim_start_matches("./")), "uriBaseId": ROOT })
-    }
-}
-
-/// Percent-encoded but for `/` and what URIs never reserve.
-fn encoded(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~') {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
-}
-
-/// The 64-bit hash FNV-1a: the same on every machine and in every version.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    /// A text and its end.
-    fn text(&mut self, text: &str) {
-        for byte in text.bytes().chain([0xff]) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
 }

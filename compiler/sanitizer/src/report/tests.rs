@@ -237,16 +237,6 @@ fn fingerprints_survive_moved_lines() {
 }
 
 #[test]
-fn names_of_files_are_uris() {
-    let uri = |file: &str| super::sarif::artifact(file)["uri"].as_str().expect("a URI").to_owned();
-    assert_eq!(uri("a b/ö%#?.metal"), "a%20b/%C3%B6%25%23%3F.metal");
-    assert_eq!(uri("./a:b"), "a%3Ab");
-    assert_eq!(uri("/x/y"), "file:///x/y");
-    assert_eq!(uri(r"C:\x\y z"), "file:///C:/x/y%20z");
-    assert_eq!(uri(r"x\y"), "x/y");
-}
-
-#[test]
 fn texts_of_findings_cannot_steer_a_terminal_or_a_workflow() {
     let mut odd = race();
     let text = "\u{1b}[2J\n::error::x\r";

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use anymetal_driver::{Compiler, Diagnostics, Fixes, Source, apply_fixes};
 use serde_json::{Value, json};
 
-use super::check;
 use crate::failure::{Failure, stderr_has_colour};
-use crate::output;
 use crate::source_file::{self, SourceFile};
+use crate::{lint, output};
 
 /// Errors of the parser hide others, so that a file is checked again after each round of changes.
 const MAX_ROUNDS: usize = 8;
@@ -31,7 +30,7 @@ struct Fixed {
 }
 
 /// Mends the files one after the other, and reports what remains wrong with them.
-pub(crate) fn fix(options: &SourceFile, files: &[&Path], as_json: bool) -> Result<(), Failure> {
+pub(crate) fn fix(options: &SourceFile, files: &[PathBuf], as_json: bool) -> Result<(), Failure> {
     if let Some(foreign) = files.iter().find(|path| Source::is_foreign(path)) {
         let message = format!("--fix changes sources in Metal, which {} is not", foreign.display());
         return Err(Failure::Usage(message));
@@ -114,6 +113,6 @@ fn to_json(file: &Fixed) -> Value {
     let mut object = json!({
         "file": file.path, "fixed": file.applied, "left_out": file.left_out, "edits": file.edits,
     });
-    check::add_outcome(&mut object, &file.rest);
+    lint::add_outcome(&mut object, &file.rest);
     object
 }

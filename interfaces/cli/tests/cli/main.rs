@@ -10,6 +10,7 @@ mod family;
 mod files;
 mod hostile;
 mod links;
+mod lint;
 mod logging;
 mod peers;
 mod pictures;

@@ -46,13 +46,21 @@ impl Ran {
 /// A folder for a test's files, and the program in it.
 pub(crate) struct Bench {
     folder: TempDir,
+    /// Where the program runs, within the folder.
+    current: PathBuf,
     environment: Vec<(String, String)>,
 }
 
 impl Bench {
     pub(crate) fn new() -> Bench {
         let environment = vec![("ANYMETAL_CACHE".to_owned(), "off".to_owned())];
-        Bench { folder: tempfile::tempdir().expect("a temporary folder"), environment }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Bench { folder, current: PathBuf::new(), environment }
+    }
+
+    /// Runs the program in a folder of the test's from here on.
+    pub(crate) fn enter(&mut self, folder: &str) {
+        self.current = folder.into();
     }
 
     /// Sets a variable for the runs that follow.
@@ -81,7 +89,7 @@ impl Bench {
         let start = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_anymetal"))
             .args(arguments)
-            .current_dir(self.folder.path())
+            .current_dir(self.folder.path().join(&self.current))
             .envs(self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())))
             .stdin(Stdio::null())
             .stdout(file(&out))
