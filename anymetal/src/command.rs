@@ -1,5 +1,5 @@
 //! What command buffers are made of: deadlines, priorities, fences, products of matrices, commands that
-//! kernels encode.
+//! kernels encode; and launches over several devices.
 
 pub use anymetal_hal::command::{Deadline, Grid, ResourceUsage, Timestamps};
 pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand};
@@ -12,4 +12,5 @@ pub use crate::fence::Fence;
 pub use crate::indirect_command_buffer::{
     ExecutedCommands, IndirectCommand, IndirectCommandBuffer, IndirectCommandBufferDescriptor,
 };
+pub use crate::spread::{Share, Spread, SpreadBuffer, SpreadKernel, SpreadSubmission};
 pub use crate::submission::CancelOnDrop;

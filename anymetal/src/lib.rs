@@ -130,7 +130,7 @@ mod replay;
 mod sanitized;
 pub mod sanitizer;
 mod signature;
-pub mod spread;
+mod spread;
 pub mod stage_input;
 mod submission;
 pub mod telemetry;

@@ -2,12 +2,12 @@
 //!
 //! Owns [`Spread`]. Invariant: the shares of the devices follow each other, and together are the whole.
 //!
-//! A kernel that reads and writes `x[i]` in thread `i` is spread by cutting its buffers as its grid is cut. What
-//! every thread may read is copied to all devices.
+//! A kernel that reads and writes `x[i]` in thread `i` is spread by cutting its buffers as its grid is cut.
+//! What every thread may read is copied to all devices.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
-//! use anymetal::spread::Spread;
+//! use anymetal::command::Spread;
 //!
 //! let spread = Spread::new(&anymetal::Device::all()?)?;
 //! let saxpy = spread.kernel(
@@ -132,8 +132,8 @@ impl Spread {
         SpreadBuffer::of(self.shares().map(|share| share.device().buffer(elements)), false)
     }
 
-    /// Launches the kernel on each device, with the arguments and the grid that `call` gives it for the share.
-    /// A device of weight zero launches nothing.
+    /// Launches the kernel on each device, with the arguments and the grid that `call` gives it for the
+    /// share. A device of weight zero launches nothing.
     ///
     /// # Errors
     /// The first mistake of the launches. Those before it run.

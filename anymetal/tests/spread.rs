@@ -1,7 +1,7 @@
 //! Launches over several devices, here one device several times.
 
+use anymetal::command::Spread;
 use anymetal::error::DeviceError;
-use anymetal::spread::Spread;
 use anymetal::{Device, Error};
 
 const SOURCE: &str = "

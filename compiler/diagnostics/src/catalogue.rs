@@ -354,11 +354,7 @@ const ANALYSIS: &[Entry] = &[
         "template arguments of a member of a dependent type, without `template` before its name",
         WHOLE_PROGRAM,
     ),
-    other(
-        "missing-typename",
-        "a type that is a member of a dependent type, without `typename` before its name",
-        WHOLE_PROGRAM,
-    ),
+    id("missing-typename", "a type that is a member of a dependent type, without `typename` before its name"),
     other(
         "narrowing",
         "a conversion in braces that may lose the value, or a constant that does not fit its type",

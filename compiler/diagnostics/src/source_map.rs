@@ -304,7 +304,8 @@ impl SourceMap {
         Some((name, LineCol { line: shifted(line, mark), column }))
     }
 
-    /// The part of a file in which users look for a span: outside of macros, name and lines as `#line` has them.
+    /// The part of a file in which users look for a span: outside of macros, name and lines as `#line` has
+    /// them.
     pub fn region(&self, span: Span) -> Option<Region<'_>> {
         let span = self.outermost(span);
         let (file, start) = self.location(span)?;

@@ -1,9 +1,9 @@
 //! Compilations that nobody waits for any more.
 //!
 //! Owns [`CancellationToken`]. A compilation looks at the token of its thread when a stage of a kernel begins
-//! ([`crate::observe::kernel_stage`]); a stage that has begun ends. Isolated workers know of no token, so there the
-//! stages of one request are one. Invariant: what was left is an error in no other compilation; whoever waits
-//! for the same artifact makes it.
+//! ([`crate::observe::kernel_stage`]); a stage that has begun ends. Isolated workers know of no token, so
+//! there the stages of one request are one. Invariant: what was left is an error in no other compilation;
+//! whoever waits for the same artifact makes it.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -42,8 +42,8 @@ pub(crate) struct CudaDriver {
 const CELL_BYTES: usize = 4096;
 const CELLS_OF_BLOCK: usize = 256;
 
-/// Pages of managed memory, which is never freed: the driver would wait for running kernels, and the host could
-/// not touch other managed memory meanwhile.
+/// Pages of managed memory, which is never freed: the driver would wait for running kernels, and the host
+/// could not touch other managed memory meanwhile.
 #[derive(Debug, Default)]
 struct Cells(Mutex<Vec<u64>>);
 

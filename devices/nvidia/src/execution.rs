@@ -157,8 +157,8 @@ impl Execution {
         self.set_latest(self.limit.map(|limit| limit.saturating_add(HELD_UP)));
     }
 
-    /// The watchdog is to stop it even if the driver holds up the thread that starts it, or that waits for the one
-    /// before it in the stream, which ends at `before` at the latest.
+    /// The watchdog is to stop it even if the driver holds up the thread that starts it, or that waits for
+    /// the one before it in the stream, which ends at `before` at the latest.
     pub(crate) fn watch(&mut self, before: Option<Duration>) {
         let latest =
             |(before, after): (Duration, Duration)| before.saturating_add(after).saturating_add(STARTING);

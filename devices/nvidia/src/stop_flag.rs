@@ -75,8 +75,8 @@ impl HostWord {
     /// # Safety
     /// The flag lives.
     pub(crate) unsafe fn store(&self, value: u32) {
-        // SAFETY: the flag's memory begins with the word and is aligned for it; the host accesses it here only,
-        // and the card allows that while kernels read it.
+        // SAFETY: the flag's memory begins with the word and is aligned for it; the host accesses it here
+        // only, and the card allows that while kernels read it.
         unsafe { AtomicU32::from_ptr(self.0.as_ptr()) }.store(value, Ordering::Release);
     }
 }

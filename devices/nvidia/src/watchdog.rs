@@ -1,12 +1,12 @@
 //! Asks kernels to stop in place of a thread that is held up in the driver.
 //!
 //! Owns [`Watch`], which knows the command buffer in a slot, and the process's thread that looks at all of
-//! them. Loading a module and freeing memory wait for running kernels in the driver, and hold up other threads'
-//! calls meanwhile, those of the thread that looks at the deadline too. The thread here calls no driver: it
-//! writes the flags that the host reaches ([`StopFlag`]). Invariants: it sets only the flag of an active
-//! command buffer, so that one that was cleared after the end stays clear; it owns no memory of a device, whose
-//! end would call the driver. Concurrency: a lock for each slot, and one for the list of slots, on which the
-//! thread sleeps while no slot is active.
+//! them. Loading a module and freeing memory wait for running kernels in the driver, and hold up other
+//! threads' calls meanwhile, those of the thread that looks at the deadline too. The thread here calls no
+//! driver: it writes the flags that the host reaches ([`StopFlag`]). Invariants: it sets only the flag of an
+//! active command buffer, so that one that was cleared after the end stays clear; it owns no memory of a
+//! device, whose end would call the driver. Concurrency: a lock for each slot, and one for the list of slots,
+//! on which the thread sleeps while no slot is active.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};

@@ -1,7 +1,8 @@
-//! `anymetal lint`: all that is wrong with the functions of files and folders, as text and for other programs.
+//! `anymetal lint`: all that is wrong with the functions of files and folders, as text and for other
+//! programs.
 //!
-//! Invariants: a diagnostic of a header that several files include is reported once, but for JSON, which has all
-//! of each file; every file that was asked for is in every report, also if it cannot be read.
+//! Invariants: a diagnostic of a header that several files include is reported once, but for JSON, which has
+//! all of each file; every file that was asked for is in every report, also if it cannot be read.
 
 mod files;
 mod finding;
@@ -29,10 +30,10 @@ Examples:
 
 /// Report all that is wrong with the functions of files and folders.
 ///
-/// Takes the files named, and of folders every `.metal` file that Git does not ignore; the folders are include
-/// folders, too. Checks kernels, graphics
-/// functions and helpers, whether something calls them or not; needs no LLVM. Diagnostics go to stderr; the
-/// last line of stdout is `N files: M errors, K warnings`. The exit code is 1 if there are errors.
+/// Takes the files named, and of folders every `.metal` file that Git does not ignore; the folders are
+/// include folders, too. Checks kernels, graphics functions and helpers, whether something calls them or not;
+/// needs no LLVM. Diagnostics go to stderr; the last line of stdout is `N files: M errors, K warnings`. The
+/// exit code is 1 if there are errors.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LintArgs {

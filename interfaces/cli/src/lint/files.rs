@@ -43,8 +43,8 @@ fn without_dot(path: &Path) -> PathBuf {
     path.strip_prefix(".").unwrap_or(path).to_owned()
 }
 
-/// The folder that names in reports are relative to: that of the Git repository that the current folder is in,
-/// or the current folder.
+/// The folder that names in reports are relative to: that of the Git repository that the current folder is
+/// in, or the current folder.
 pub(super) struct Root {
     current: PathBuf,
     root: PathBuf,

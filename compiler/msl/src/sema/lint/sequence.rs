@@ -39,8 +39,8 @@ pub(super) fn check(cx: &mut Checker<'_>, stmts: &[Stmt]) {
     });
 }
 
-/// Whether a part of the expression changes a variable. An assignment around everything else does not count: it
-/// is sequenced after its operands. `stack` is room that calls share.
+/// Whether a part of the expression changes a variable. An assignment around everything else does not count:
+/// it is sequenced after its operands. `stack` is room that calls share.
 fn writes_within<'e>(expr: &'e Expr, stack: &mut Vec<&'e Expr>) -> bool {
     stack.clear();
     walk::operands(expr, &mut |operand| stack.push(operand));
