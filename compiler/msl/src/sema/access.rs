@@ -351,10 +351,8 @@ fn is_where_declared<'a>(
     if let Some(named) = cx.table.find_namespace(cx.scopes.enclosing_namespace(scope), path) {
         return owner.is_none() && cx.table.enclosing_set(ns).contains(&named);
     }
-    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
-    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
     // A class that depends on template arguments may be any.
-    let class = class.and_then(|ty| cx.types.as_record(ty.ty));
+    let class = path::class_of_path(cx, path, scope);
     owner.is_some() && class.is_none_or(|class| owner == Some(class))
 }
 

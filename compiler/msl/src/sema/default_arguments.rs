@@ -67,10 +67,8 @@ pub(super) fn check_outside<'a>(
         return cx.error("default-argument", first.span, message);
     }
     let (scope, path) = (cx.scopes.of_item(id), ast.scope.as_ref().expect("it is declared in a class"));
-    let class =
-        cx.without_access(|cx| cx.quietly(|cx| cx.in_scope(scope, |cx| path::resolve_type(cx, path))));
     // A namespace, or a class in error.
-    let Some(class) = class.ok().flatten().and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    let Some(class) = path::class_of_path(cx, path, scope) else { return };
     record::declare_members(cx, class);
     let inner = cx.records.get(class).scope;
     let signature = cx.quietly(|cx| cx.in_scope(inner, |cx| function::signature(cx, ast)));

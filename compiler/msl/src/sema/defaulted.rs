@@ -169,9 +169,7 @@ pub(super) fn check_outside<'a>(
     path: &'a ast::Path,
 ) {
     let scope = cx.scopes.of_item(id);
-    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
-    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
-    let Some(record) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    let Some(record) = path::class_of_path(cx, path, scope) else { return };
     if !record::complete(cx, record, path.span) {
         return;
     }
@@ -208,10 +206,8 @@ pub(super) fn check_redefinition<'a>(
         return;
     }
     let scope = cx.scopes.of_item(id);
-    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
-    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
     // Functions of namespaces are compared with each other.
-    let Some(record) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    let Some(record) = path::class_of_path(cx, path, scope) else { return };
     if cx.records.get(record).template.is_some() || !record::complete(cx, record, path.span) {
         return;
     }

@@ -14,7 +14,7 @@ use super::scopes::{ScopeId, ScopeKind};
 use super::table::{ItemId, function_key};
 use super::{deduce, function, lookup, path, pattern, specialise, template_args};
 use crate::ast::{self, FunctionBody, ItemKind, TemplateParams};
-use crate::hir::{FuncId, RecordId, TyKind};
+use crate::hir::{FuncId, RecordId};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -153,9 +153,7 @@ pub(super) fn position<'a>(
     let classes = classes_around(cx, owner);
     let is_instance = |cx: &Checker<'a>, &class: &RecordId| cx.records.get(class).template.is_some();
     if heads.iter().all(|head| head.params.is_empty()) {
-        let resolve = |cx: &mut Checker<'a>| cx.in_scope(around, |cx| path::resolve_type(cx, written));
-        let ty = cx.without_access(|cx| cx.quietly(resolve)).ok()??;
-        let is_class = matches!(*cx.types.kind(ty.ty), TyKind::Record(record) if record == owner);
+        let is_class = path::class_of_path(cx, written, around) == Some(owner);
         let taken = classes.iter().filter(|class| is_instance(cx, class)).count();
         let own = heads.get(taken).copied();
         return is_class.then_some(Position { fit: Fit::Exact, scope: inside, own });

@@ -9,7 +9,7 @@ use super::table::{NsId, operator_key};
 use super::{access, ambiguity, declaration_order, lookup, record, spelling, template_args};
 use crate::ast::{self, Path, PathSegment};
 use crate::foreign_words;
-use crate::hir::{QualTy, TyKind};
+use crate::hir::{QualTy, RecordId, TyKind};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 
@@ -361,6 +361,12 @@ pub(super) fn resolve_type<'a>(cx: &mut Checker<'a>, path: &'a Path) -> Option<Q
         }
     }
     resolve_class_or_type(cx, path)
+}
+
+/// The class that a path names in a scope, such as that of a member's definition. Reports nothing.
+pub(super) fn class_of_path<'a>(cx: &mut Checker<'a>, path: &'a Path, scope: ScopeId) -> Option<RecordId> {
+    let class = cx.quietly(|cx| cx.without_access(|cx| cx.in_scope(scope, |cx| resolve_type(cx, path))));
+    cx.types.as_record(class.ok().flatten()?.ty)
 }
 
 /// Whether the path without its last arguments names a class by its own name.

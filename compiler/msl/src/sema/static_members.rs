@@ -66,9 +66,7 @@ pub(super) fn check_definitions<'a>(cx: &mut Checker<'a>, layer: &'a Layer) {
         let is_plain = entry.item.template.is_none() && declarator.specialisation.is_none();
         let Some(written) = declarator.scope.as_ref().filter(|_| is_plain) else { continue };
         let scope = cx.scopes.of_item(id);
-        let class =
-            cx.without_access(|cx| cx.quietly(|cx| cx.in_scope(scope, |cx| path::resolve_type(cx, written))));
-        let Some(class) = class.ok().flatten().and_then(|ty| cx.types.as_record(ty.ty)) else {
+        let Some(class) = path::class_of_path(cx, written, scope) else {
             let (ns, name) = (cx.table.find_namespace(entry.ns, written), declarator.name);
             if ns.is_some_and(|ns| lookup::in_namespace(cx, ns, name).is_none()) {
                 cx.error(

@@ -189,9 +189,7 @@ pub(super) fn check_definition<'a>(
     if template.outer.is_some() || is_of_namespace {
         return;
     }
-    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
-    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
-    let Some(class) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    let Some(class) = path::class_of_path(cx, path, scope) else { return };
     record::declare_members(cx, class);
     let before = cx.diagnostics.set_in_template(true);
     let scope = cx.records.get(class).scope;

@@ -311,9 +311,8 @@ fn check_member_template<'a>(
     path: &'a ast::Path,
 ) {
     let scope = cx.scopes.of_item(id);
-    let resolve = |cx: &mut Checker<'a>| cx.in_scope(scope, |cx| path::resolve_type(cx, path));
-    let class = cx.without_access(|cx| cx.quietly(resolve)).ok().flatten();
-    let Some(class) = class.and_then(|ty| cx.types.as_record(ty.ty)) else { return };
+    // A namespace, or a class in error.
+    let Some(class) = path::class_of_path(cx, path, scope) else { return };
     let record = cx.records.get(class);
     let Some(members) = record.ast.and_then(|ast| ast.members.as_ref()) else { return };
     if record.template.is_some() || cx.scopes.class_of_scope(record.decl_scope).is_some() {

@@ -11,7 +11,7 @@ use crate::sema::checker::Checker;
 use crate::sema::entities::Found;
 use crate::sema::pattern::{self, ArgPat, Pat, TemplatePat, ValuePat};
 use crate::sema::scopes::ScopeId;
-use crate::sema::{deduce, lookup, record};
+use crate::sema::{deduce, lookup, path, record};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -82,7 +82,7 @@ fn is_placed<'a>(
     let template = match kind {
         ItemKind::Record(_) => template_of(cx, path, name, scope).map(|template| template.scope),
         _ => path.and_then(|path| {
-            let class = place::class_of_path(cx, path, scope)?;
+            let class = path::class_of_path(cx, path, scope)?;
             match record::lookup_in_class(cx, class, name) {
                 Some(Found::Variable(variable)) => Some(variable.scope),
                 _ => None,
@@ -166,7 +166,7 @@ fn primary_params<'a>(
     let found = match path {
         None => cx.in_scope(scope, |cx| lookup::unqualified(cx, name)),
         Some(path) => {
-            let class = place::class_of_path(cx, path, scope)?;
+            let class = path::class_of_path(cx, path, scope)?;
             record::lookup_in_class(cx, class, name)
         }
     };

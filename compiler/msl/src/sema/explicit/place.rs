@@ -105,7 +105,7 @@ pub(in crate::sema) fn check_definition<'a>(cx: &mut Checker<'a>, id: ItemId, en
         }
         return;
     }
-    let Some(class) = class_of_path(cx, path, scope) else {
+    let Some(class) = path::class_of_path(cx, path, scope) else {
         if let ItemKind::Record(_) = entry.item.kind {
             // Functions and variables are reported with the declarations that they have not.
             cx.without_access(|cx| cx.in_scope(scope, |cx| path::resolve_type(cx, path)));
@@ -163,13 +163,6 @@ pub(super) fn mentions(arg: &ast::TemplateArg, name: Option<Name>) -> bool {
 /// Whether a definition of a member of the class must begin with `template<>`.
 pub(in crate::sema) fn needs_head(cx: &mut Checker<'_>, class: RecordId, definition: Span) -> bool {
     heads_needed(cx, class, definition) > 0
-}
-
-/// The class that the scope of a definition is.
-pub(super) fn class_of_path<'a>(cx: &mut Checker<'a>, path: &'a Path, scope: ScopeId) -> Option<RecordId> {
-    let class =
-        cx.quietly(|cx| cx.without_access(|cx| cx.in_scope(scope, |cx| path::resolve_type(cx, path))));
-    cx.types.as_record(class.ok().flatten()?.ty)
 }
 
 /// The number of `template<>` before a definition of a member: one for each class around it that is made from

@@ -9,8 +9,8 @@ use crate::sema::entities::{ClassTemplate, FnDeclId, Found};
 use crate::sema::scopes::ScopeId;
 use crate::sema::table::{ItemId, NsId, function_key};
 use crate::sema::{
-    function, kernel, lookup, noexcept, out_of_line, overload, record, resolve_type, spelling, template_args,
-    whole_program,
+    function, kernel, lookup, noexcept, out_of_line, overload, path, record, resolve_type, spelling,
+    template_args, whole_program,
 };
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -78,7 +78,7 @@ pub(super) fn template_of<'a>(
             match cx.table.find_namespace(from, path) {
                 Some(ns) => lookup::in_namespace(cx, ns, name),
                 None => {
-                    let class = place::class_of_path(cx, path, around)?;
+                    let class = path::class_of_path(cx, path, around)?;
                     record::lookup_in_class(cx, class, name)
                 }
             }
@@ -133,7 +133,7 @@ fn check_member_class<'a>(
     path: &'a ast::Path,
     around: ScopeId,
 ) {
-    let (Some(owner), Some(name)) = (place::class_of_path(cx, path, around), ast.name) else { return };
+    let (Some(owner), Some(name)) = (path::class_of_path(cx, path, around), ast.name) else { return };
     let Some(Found::Type(ty)) = record::lookup_in_class(cx, owner, name) else { return };
     let Some(class) = cx.types.as_record(ty.ty) else { return };
     let event = Event::Specialisation { is_definition: ast.members.is_some() };
@@ -177,7 +177,7 @@ fn specialised_function<'a>(
         let func = kernel::instantiated_by_signature(cx, &decls, signature, inside, ast.span)?;
         return is_member_of(cx, func, ns, ast).then_some(func);
     }
-    let class = place::class_of_path(cx, path, around)?;
+    let class = path::class_of_path(cx, path, around)?;
     specialised_member(cx, ast, id, class, key)
 }
 
@@ -285,7 +285,7 @@ fn check_variable<'a>(
         Some(path) => match cx.table.find_namespace(from, path) {
             Some(ns) => lookup::in_namespace(cx, ns, name),
             None => {
-                let Some(class) = place::class_of_path(cx, path, around) else { return };
+                let Some(class) = path::class_of_path(cx, path, around) else { return };
                 return check_static_member(cx, variable, id, class);
             }
         },
