@@ -84,7 +84,6 @@ pub(crate) struct Execution {
 impl Drop for Execution {
     fn drop(&mut self) {
         self.slot().watch.end();
-        self.slot().watch.take_asked();
     }
 }
 
@@ -97,16 +96,20 @@ pub(crate) struct Measured {
 
 impl Execution {
     /// In that slot, which nothing else uses until the end. `deadline` counts from
-    /// [`Self::count_deadline`].
+    /// [`Self::count_deadline`]. The watchdog stops it even if the driver holds up the thread that starts it,
+    /// or that waits for the one before it in the stream, which ends at `before` at the latest.
     pub(crate) fn new(
         streams: &Arc<QueueStreams>,
         slot: usize,
         submission: CommandList,
         deadline: Option<Duration>,
         stop: Arc<AtomicBool>,
+        before: Option<Duration>,
     ) -> Self {
         let CommandList { commands, timestamps, resident, .. } = submission;
-        streams.slot(slot).watch.begin(&stop);
+        let latest =
+            before.zip(deadline).map(|(before, after)| before.saturating_add(after).saturating_add(STARTING));
+        streams.slot(slot).watch.begin(&stop, latest);
         Execution {
             streams: Arc::clone(streams),
             slot,
@@ -114,7 +117,7 @@ impl Execution {
             timestamps,
             deadline,
             limit: None,
-            latest: None,
+            latest,
             stop,
             asked: None,
             result: Ok(()),
@@ -154,20 +157,8 @@ impl Execution {
         }
         let now = self.streams.device.clock.now();
         self.limit = self.deadline.map(|after| now.saturating_add(after));
-        self.set_latest(self.limit.map(|limit| limit.saturating_add(HELD_UP)));
-    }
-
-    /// The watchdog is to stop it even if the driver holds up the thread that starts it, or that waits for
-    /// the one before it in the stream, which ends at `before` at the latest.
-    pub(crate) fn watch(&mut self, before: Option<Duration>) {
-        let latest =
-            |(before, after): (Duration, Duration)| before.saturating_add(after).saturating_add(STARTING);
-        self.set_latest(before.zip(self.deadline).map(latest));
-    }
-
-    fn set_latest(&mut self, latest: Option<Duration>) {
-        self.latest = latest;
-        self.slot().watch.set_limit(latest);
+        self.latest = self.limit.map(|limit| limit.saturating_add(HELD_UP));
+        self.slot().watch.set_limit(self.latest);
     }
 
     /// When the watchdog has stopped it at the latest.
@@ -230,8 +221,8 @@ impl Execution {
         }
         polled?;
         // From here on nothing sets the flag that the next command buffer in the slot looks at.
-        self.slot().watch.end();
-        let settled = self.settle();
+        let by_watchdog = self.slot().watch.end();
+        let settled = self.settle(by_watchdog);
         std::mem::replace(&mut self.result, Ok(())).and(settled)?;
         let [start, end] = self.slot().timers();
         let mut measured = Measured { device_ns: self.elapsed(start, end)?, commands: Vec::new() };
@@ -481,7 +472,8 @@ impl Execution {
             self.look_at_deadline()?;
             Self::pause(since);
         }
-        put.and(self.settle())
+        let by_watchdog = self.slot().watch.take_asked();
+        put.and(self.settle(by_watchdog))
     }
 
     /// Asks kernels to stop once they are to; loses the device if they do not.
@@ -503,23 +495,21 @@ impl Execution {
         Ok(())
     }
 
-    /// What has ended: reads and clears what dispatches recorded, and takes back what asked them to stop.
-    fn settle(&mut self) -> Result<(), DeviceError> {
+    /// What has ended: reads and clears what dispatches recorded, and takes back what asked them to stop. The
+    /// watchdog has, `by_watchdog`, if the driver held this thread up.
+    fn settle(&mut self, by_watchdog: bool) -> Result<(), DeviceError> {
         let streams = Arc::clone(&self.streams);
-        let watch = &streams.slot(self.slot).watch;
-        // If the driver held this thread up.
-        let by_watchdog = watch.take_asked().then(|| {
+        let by_watchdog = by_watchdog.then(|| {
             let reason = self.reason_to_stop(streams.device.clock.now(), || self.started.last_kernel());
-            // Its deadline may count only from here on.
-            let after = self.deadline.unwrap_or_default();
             reason.unwrap_or_else(|| DeviceError::DeadlineExceeded {
                 kernel: self.started.last_kernel(),
-                after,
+                // Which may not count yet.
+                after: self.deadline.expect("the watchdog asks at a deadline, or when the submitter does"),
             })
         });
         let by_this = self.asked.take().map(|(_, error)| error);
         if by_this.is_some() {
-            self.call(watch.flag().clear(&*streams.device.driver, streams.side()))?;
+            self.call(self.slot().watch.flag().clear(&*streams.device.driver, streams.side()))?;
         }
         let started = std::mem::take(&mut self.started);
         self.room = ArenaUse::default();

@@ -143,7 +143,6 @@ impl QueueCore {
                 continue;
             }
             if let Some(Running { item, execution, started_ns }) = running.pop_front() {
-                running.iter_mut().take(1).for_each(|next| next.execution.count_deadline());
                 self.finish(item, started_ns, guarded(|| execution.finish(polled)));
             }
             since = Instant::now();
@@ -168,9 +167,9 @@ impl QueueCore {
         let is_free = |slot: &usize| running.iter().all(|other| other.execution.slot_number() != *slot);
         let slot = if alone { GRAPH_SLOT } else { (0..IN_FLIGHT).find(is_free)? };
         let submission = std::mem::take(&mut item.submission);
-        let mut execution = Execution::new(&self.streams, slot, submission, item.deadline, stop);
         let now = self.device.clock.now();
-        execution.watch(running.back().map_or(Some(now), |before| before.execution.latest()));
+        let before = running.back().map_or(Some(now), |before| before.execution.latest());
+        let mut execution = Execution::new(&self.streams, slot, submission, item.deadline, stop, before);
         if alone {
             // It may wait in the midst.
             execution.count_deadline();

@@ -65,36 +65,32 @@ impl Watch {
         &self.flag
     }
 
-    /// A command buffer is in the slot.
-    pub(crate) fn begin(&self, stop: &Arc<AtomicBool>) {
-        let active = lock(&self.state).active.replace(Active { stop: Arc::clone(stop), limit: None });
+    /// A command buffer is in the slot, to have ended by then.
+    pub(crate) fn begin(&self, stop: &Arc<AtomicBool>, limit: Option<Duration>) {
+        let active = lock(&self.state).active.replace(Active { stop: Arc::clone(stop), limit });
         assert!(active.is_none(), "a slot has one command buffer at a time");
         WATCHDOG.wake();
     }
 
-    /// The command buffer is to have ended by then.
+    /// The command buffer is to have ended by then instead.
     pub(crate) fn set_limit(&self, limit: Option<Duration>) {
         if let Some(active) = &mut lock(&self.state).active {
             active.limit = limit;
         }
     }
 
-    /// The command buffer has ended.
-    pub(crate) fn end(&self) {
-        if lock(&self.state).active.take().is_some() {
+    /// The command buffer has ended; whether the thread had set the flag, which is clear from here on.
+    pub(crate) fn end(&self) -> bool {
+        let state = &mut *lock(&self.state);
+        if state.active.take().is_some() {
             WATCHDOG.active.fetch_sub(1, Ordering::SeqCst);
         }
+        state.take_asked()
     }
 
     /// Whether the thread has set the flag; clears it then. It may be set again until [`Self::end`].
     pub(crate) fn take_asked(&self) -> bool {
-        let state = &mut *lock(&self.state);
-        let has_asked = std::mem::take(&mut state.has_asked);
-        if let Some(word) = state.word.as_ref().filter(|_| has_asked) {
-            // SAFETY: the flag is this watch's.
-            unsafe { word.store(0) };
-        }
-        has_asked
+        lock(&self.state).take_asked()
     }
 }
 
@@ -106,6 +102,15 @@ impl Drop for Watch {
 }
 
 impl State {
+    fn take_asked(&mut self) -> bool {
+        let has_asked = std::mem::take(&mut self.has_asked);
+        if let Some(word) = self.word.as_ref().filter(|_| has_asked) {
+            // SAFETY: as in `look`.
+            unsafe { word.store(0) };
+        }
+        has_asked
+    }
+
     fn look(&mut self) {
         let Some(active) = &self.active else { return };
         let is_late = active.limit.is_some_and(|limit| self.clock.now() >= limit);
