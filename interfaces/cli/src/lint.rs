@@ -11,7 +11,7 @@ mod reports;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anymetal_driver::{Compiler, Diagnostic, Diagnostics, Severity};
+use anymetal_driver::{Compiler, Diagnostic, Diagnostics};
 use clap::Args;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -193,14 +193,5 @@ pub(crate) fn outcome(checked: &[Checked]) -> Result<(), Failure> {
     match checked.iter().any(|file| file.has_errors) {
         true => Err(Failure::Told(if checked.iter().any(is_bug) { 4 } else { 1 })),
         false => Ok(()),
-    }
-}
-
-/// What a severity is in reports; remarks are in none.
-fn level(severity: Severity) -> Option<Level> {
-    match severity {
-        Severity::Error => Some(Level::Error),
-        Severity::Warning => Some(Level::Warning),
-        Severity::Remark => None,
     }
 }

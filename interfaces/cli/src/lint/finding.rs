@@ -1,9 +1,9 @@
 //! A diagnostic, or a file that cannot be checked, as reports have it.
 
-use anymetal_driver::{Diagnostic, Diagnostics};
+use anymetal_driver::{Diagnostic, Diagnostics, Severity};
 
+use super::Checked;
 use super::files::Root;
-use super::{Checked, level};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,15 @@ pub(super) enum Level {
 }
 
 impl Level {
+    /// That of a diagnostic; remarks are in no report.
+    fn of(severity: Severity) -> Option<Self> {
+        match severity {
+            Severity::Error => Some(Level::Error),
+            Severity::Warning => Some(Level::Warning),
+            Severity::Remark => None,
+        }
+    }
+
     pub(super) fn word(self) -> &'static str {
         match self {
             Level::Error => "error",
@@ -68,7 +77,7 @@ fn of_diagnostic<'a>(
     let hints = diagnostic.hints.iter().map(|hint| format!("help: {hint}"));
     let lines: Vec<String> = std::iter::once(diagnostic.message.clone()).chain(hints).collect();
     Some(Finding {
-        level: level(diagnostic.severity)?,
+        level: Level::of(diagnostic.severity)?,
         id: diagnostic.id,
         flag: diagnostic.flag(),
         message: lines.join("\n"),
